@@ -1,0 +1,99 @@
+package link
+
+// Chain is stages in order, and itself a Stage. What one stage delivers the
+// next is Put; what any of them loses leaves the chain at once.
+type Chain struct {
+	stages []Stage
+	hops   []hop
+}
+
+// hop is the Sink between a stage and what follows it.
+type hop struct {
+	next  Stage
+	chain *hop // the hop behind next; nil at the end
+	out   Sink // the driver's, set for the time of a call
+	index uint8
+}
+
+// NewChain returns the stages as one. A chain of no stages delivers at once.
+func NewChain(stages ...Stage) *Chain {
+	c := &Chain{stages: stages, hops: make([]hop, len(stages))}
+	for i := range c.hops {
+		c.hops[i].index = uint8(i)
+		if i+1 < len(stages) {
+			c.hops[i].next = stages[i+1]
+			c.hops[i].chain = &c.hops[i+1]
+		}
+	}
+	return c
+}
+
+func (h *hop) Deliver(p Packet) {
+	if h.next == nil {
+		h.out.Deliver(p)
+		return
+	}
+	h.next.Put(p, h.chain)
+}
+
+func (h *hop) Lose(p Packet, c Cause) {
+	c.Stage = h.index
+	h.out.Lose(p, c)
+}
+
+func (h *hop) Copy(p Packet) { h.out.Copy(p) }
+
+// aim points every hop at the driver's sink. The same sink comes with almost
+// every call, so this is one comparison.
+func (c *Chain) aim(out Sink) {
+	if len(c.hops) == 0 || c.hops[0].out == out {
+		return
+	}
+	for i := range c.hops {
+		c.hops[i].out = out
+	}
+}
+
+// Put hands the packet to the first stage.
+func (c *Chain) Put(p Packet, out Sink) {
+	if len(c.stages) == 0 {
+		out.Deliver(p)
+		return
+	}
+	c.aim(out)
+	c.stages[0].Put(p, &c.hops[0])
+}
+
+// Next returns the earliest instant at which a stage has something to do.
+func (c *Chain) Next() Time {
+	next := Never
+	for _, s := range c.stages {
+		next = min(next, s.Next())
+	}
+	return next
+}
+
+// Run runs the stages in order, so that what one delivers by now the next
+// has before it runs to the same instant.
+func (c *Chain) Run(now Time, out Sink) {
+	c.aim(out)
+	for i, s := range c.stages {
+		if s.Next() <= now {
+			s.Run(now, &c.hops[i])
+		}
+	}
+}
+
+// Stages returns the stages in order; the slice must not be changed.
+func (c *Chain) Stages() []Stage { return c.stages }
+
+// Held returns how many packets and bytes are inside.
+func (c *Chain) Held() (packets, bytes int) {
+	for _, s := range c.stages {
+		if h, ok := s.(Holder); ok {
+			n, b := h.Held()
+			packets, bytes = packets+n, bytes+b
+		}
+	}
+	return packets, bytes
+}

@@ -1,0 +1,99 @@
+package link
+
+import "math"
+
+// Draw is a source of randomness without state: its value is a function of
+// (seed, name, n), where n is the packet's Seq for draws per packet and the
+// slot number for processes in time. Two stages with different names draw
+// independently; adding a stage shifts nobody's draws; the channel of a run
+// is the same whatever traffic meets it.
+type Draw struct{ key uint64 }
+
+// NewDraw returns the draws of the thing called name under seed.
+func NewDraw(seed uint64, name string) Draw {
+	// FNV-1a over the name, then mixed with the seed, so that neither near
+	// seeds nor near names give related keys.
+	h := uint64(14695981039346656037)
+	for i := 0; i < len(name); i++ {
+		h = (h ^ uint64(name[i])) * 1099511628211
+	}
+	return Draw{mix(h ^ mix(seed))}
+}
+
+// Sub returns the draws of a part of the thing, independent of the thing's
+// own.
+func (d Draw) Sub(name string) Draw { return NewDraw(d.key, name) }
+
+// golden is 2^64 over the golden ratio, SplitMix64's increment (Steele, Lea,
+// Flood: Fast splittable pseudorandom number generators, 2014).
+const golden = 0x9E3779B97F4A7C15
+
+// mix is SplitMix64's finaliser: a bijection in which every input bit moves
+// every output bit with probability near 1/2.
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// Uint64 returns 64 uniform bits for n.
+func (d Draw) Uint64(n uint64) uint64 { return mix(d.key + (n+1)*golden) }
+
+// Float returns a uniform number in [0, 1) with 53 bits.
+func (d Draw) Float(n uint64) float64 { return float64(d.Uint64(n)>>11) * 0x1p-53 }
+
+// Chance reports true with probability p (0 never, 1 always).
+func (d Draw) Chance(n uint64, p float64) bool { return d.Float(n) < p }
+
+// Normal returns a draw of the standard normal distribution: the quantile of
+// one uniform draw, so that one n costs one draw.
+func (d Draw) Normal(n uint64) float64 {
+	// The middle of the 2^53 cells, so that neither 0 nor 1 occurs.
+	return Quantile((float64(d.Uint64(n)>>11) + 0.5) * 0x1p-53)
+}
+
+// Exponential returns a draw of the exponential distribution with mean 1.
+func (d Draw) Exponential(n uint64) float64 { return -math.Log1p(-d.Float(n)) }
+
+// Quantile is the inverse of the standard normal distribution function, by
+// Wichura's AS241 (PPND16), good to about 1 part in 10^16; p in (0, 1).
+func Quantile(p float64) float64 {
+	q := p - 0.5
+	if math.Abs(q) <= 0.425 {
+		r := 0.180625 - q*q
+		return q * poly(r, &as241a) / poly(r, &as241b)
+	}
+	r := p
+	if q > 0 {
+		r = 1 - p
+	}
+	r = math.Sqrt(-math.Log(r))
+	var z float64
+	if r <= 5 {
+		z = poly(r-1.6, &as241c) / poly(r-1.6, &as241d)
+	} else {
+		z = poly(r-5, &as241e) / poly(r-5, &as241f)
+	}
+	if q < 0 {
+		return -z
+	}
+	return z
+}
+
+func poly(x float64, c *[8]float64) float64 {
+	y := c[7]
+	for i := 6; i >= 0; i-- {
+		y = y*x + c[i]
+	}
+	return y
+}
+
+// Coefficients of Wichura, Algorithm AS 241, Applied Statistics 37 (1988).
+var (
+	as241a = [8]float64{3.3871328727963666080, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125, 45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727}
+	as241b = [8]float64{1, 42.313330701600911252, 687.18700749205790830, 5394.1960214247511077, 21213.794301586595867, 39307.895800092710610, 28729.085735721942674, 5226.4952788528545610}
+	as241c = [8]float64{1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550, 3.64784832476320460504, 1.27045825245236838258, 0.241780725177450611770, 0.0227238449892691845833, 0.000774545014278341407640}
+	as241d = [8]float64{1, 2.05319162663775882187, 1.67638483018380384940, 0.689767334985100004550, 0.148103976427480074590, 0.0151986665636164571966, 0.000547593808499534494600, 1.05075007164441684324e-9}
+	as241e = [8]float64{6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580, 0.296560571828504891230, 0.0265321895265761230930, 0.00124266094738807843860, 0.0000271155556874348757815, 2.01033439929228813265e-7}
+	as241f = [8]float64{1, 0.599832206555887937690, 0.136929880922735805310, 0.0148753612908506148525, 0.000786869131145613259100, 0.0000184631831751005468180, 1.42151175831644588870e-7, 2.04426310338993978564e-15}
+)
