@@ -35,6 +35,16 @@ const (
 	Reordered
 )
 
+// linkShift is where the link's index stands in a Mark.
+const linkShift = 8
+
+// Link returns the index, among the links of its pair of ports, of the link
+// that carries the packet: 0..255.
+func (m Mark) Link() int { return int(m >> linkShift) }
+
+// OnLink returns m with the link's index set to i, 0..255.
+func (m Mark) OnLink(i int) Mark { return m&(1<<linkShift-1) | Mark(i)<<linkShift }
+
 // Reason says why a packet was lost.
 type Reason uint8
 

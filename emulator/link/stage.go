@@ -77,3 +77,8 @@ type Capacity struct {
 type Granter interface {
 	Capacity(now Time) Capacity
 }
+
+// Report is told of one problem of a configuration: where it stands (a path
+// relative to the configuration, "loss.probability"), what stands there, and
+// what was wanted.
+type Report func(path, got, want string)
