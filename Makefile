@@ -1,0 +1,56 @@
+# farlink: every task by name. "make" alone prints this list.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PATH := $(CURDIR)/bin/go-toolchain/bin:$(PATH):/usr/sbin:/sbin
+export CGO_ENABLED ?= 0
+TAGS := -tags nomsgpack
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: help
+help: ## print this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## a GEO satellite link between two namespaces, on this machine (ARGS=--once ends by itself)
+	@scripts/need go demo
+	@$(MAKE) --no-print-directory build
+	@scripts/demo $(ARGS)
+
+.PHONY: build
+build: ## bin/farlink
+	@scripts/need go
+	@mkdir -p bin
+	go build $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/farlink ./appliance/cmd/farlink
+
+.PHONY: test
+test: ## every test, unit and root (network namespaces); installs what is missing
+	@scripts/need go test
+	go vet $(TAGS) ./...
+	go test $(TAGS) -timeout 20m -p 1 ./...
+
+.PHONY: bench
+bench: build ## the performance figures against their targets, as table and JSON in bench/out
+	@scripts/need demo
+	@mkdir -p bench/out
+	bin/farlink bench --out bench/out $(ARGS)
+
+.PHONY: generate
+generate: ## BPF objects, OpenAPI document, figures
+	@scripts/need go generate
+	go generate $(TAGS) ./...
+	$(MAKE) --no-print-directory build
+	bin/farlink openapi > docs/openapi.yaml
+
+.PHONY: check
+check: ## what CI checks beside the tests: format, vet, generated files up to date, fuzzing
+	@scripts/need go generate
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet $(TAGS) ./...
+	$(MAKE) --no-print-directory generate
+	@git diff --exit-code --stat || { echo "generated files differ from the committed ones"; exit 1; }
+	scripts/fuzz $(or $(FUZZTIME),10s)
+
+.PHONY: clean
+clean: ## remove what the build made
+	rm -rf bin bench/out
