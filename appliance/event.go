@@ -1,0 +1,56 @@
+package appliance
+
+import (
+	"time"
+
+	"farlink/emulator/link"
+)
+
+// Kind is what an Event is about.
+type Kind string
+
+// The kinds of events.
+const (
+	KindApplied  Kind = "applied"  // a want took effect
+	KindState    Kind = "state"    // a pair's word changed
+	KindLink     Kind = "link"     // a link event begins or ends
+	KindReset    Kind = "reset"    // the box went back to its boot state
+	KindEngine   Kind = "engine"   // an engine started, died, was started again
+	KindVerdict  Kind = "verdict"  // the ledger's verdict changed
+	KindShutdown Kind = "shutdown" // the daemon stops
+)
+
+// Event is one thing that happened, numbered from 1 without gaps.
+type Event struct {
+	ID   uint64    `json:"id"`
+	Time time.Time `json:"time"`
+	Kind Kind      `json:"kind"`
+	Pair string    `json:"pair,omitempty"`
+	By   string    `json:"by,omitempty" doc:"Who caused it."`
+	Text string    `json:"text" doc:"One line for people."`
+	// Word is the pair's word after the event, on kinds state and verdict.
+	Word string `json:"word,omitempty"`
+}
+
+// DisruptionKind is what happens to a link for a time.
+type DisruptionKind string
+
+// The disruptions.
+const (
+	CutFor DisruptionKind = "cut"  // no frame passes for Duration
+	Flap   DisruptionKind = "flap" // cut for Down, through for Up, Count times
+)
+
+// Disruption is a link event: something that happens to a pair for a time
+// and ends by itself.
+type Disruption struct {
+	Kind     DisruptionKind `json:"kind" enum:"cut,flap" example:"cut"`
+	Duration link.Duration  `json:"duration,omitempty" doc:"How long a cut lasts." example:"5s"`
+	Down     link.Duration  `json:"down,omitempty" doc:"How long each cut of a flap lasts." example:"500ms"`
+	Up       link.Duration  `json:"up,omitempty" doc:"How long frames pass between the cuts of a flap." example:"2s"`
+	Count    int            `json:"count,omitempty" doc:"How many cuts a flap has." example:"5"`
+
+	// Begins and Ends are set by the box.
+	Begins time.Time `json:"begins,omitzero" readOnly:"true"`
+	Ends   time.Time `json:"ends,omitzero" readOnly:"true"`
+}

@@ -1,0 +1,62 @@
+package appliance
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Problem is one thing wrong with a document: where it stands, what stands
+// there, what was wanted.
+type Problem struct {
+	// Path within the document: "links.main.profile",
+	// "overrides.down.loss.probability".
+	Path string `json:"path"`
+	// Line in the file, from 1; 0 when the document has no lines.
+	Line int    `json:"line,omitempty"`
+	Got  string `json:"got"`
+	Want string `json:"want"`
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("%s: got %s, want %s", p.Path, p.Got, p.Want)
+}
+
+// Problems is everything wrong with a document, as an error.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].String()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Stale is the error of an If-Match that is not the version in force.
+type Stale struct{ Got, Now string }
+
+func (s Stale) Error() string {
+	return fmt.Sprintf("want has version %s, not %s: read it again and decide anew", s.Now, s.Got)
+}
+
+// NoPair is the error of a pair that the box does not have.
+type NoPair struct {
+	Name string
+	Have []string
+}
+
+func (n NoPair) Error() string {
+	if n.Name == "" {
+		return "box has several pairs, name one of " + strings.Join(n.Have, ", ")
+	}
+	return fmt.Sprintf("no pair %q, box has %s", n.Name, strings.Join(n.Have, ", "))
+}
+
+// ErrBusy is returned when a link event is asked for while one goes on.
+var ErrBusy = errors.New("a link event is going on; wait for its end or reset")
+
+// NotReady is the error of a pair that cannot do what is asked now.
+type NotReady struct{ Pair, Why string }
+
+func (n NotReady) Error() string { return fmt.Sprintf("pair %s: %s", n.Pair, n.Why) }
