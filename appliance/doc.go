@@ -14,8 +14,7 @@
 //
 // Units: times are RFC 3339, measurements are numbers whose name ends in the
 // unit, quantities in documents are text ("250ms", "8Mbit/s").
-package appliance
-
+//
 // The methods a face (API, panel, command) drives the box by:
 //
 //	State() State                                              everything, now
@@ -30,3 +29,4 @@ package appliance
 //
 // Errors they return: Problems (422), Stale (412), NoPair (404), ErrBusy
 // (409), NotReady (503).
+package appliance

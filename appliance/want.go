@@ -22,8 +22,8 @@ var Modes = []Mode{Emulate, Bypass, CutOff}
 // MainLink is the name of the link that stands in the Want itself.
 const MainLink = "main"
 
-// PassClean is the Default that lets unmatched frames pass unharmed.
-const PassClean = "pass"
+// Clean, in place of a link's name, lets frames pass unharmed.
+const Clean = "clean"
 
 // Link says what one emulated link is.
 type Link struct {
@@ -38,16 +38,21 @@ type Link struct {
 	Overrides map[string]any `json:"overrides,omitempty" toml:"overrides" doc:"Keys laid over the profile, as a merge patch."`
 }
 
-// Rule sends the frames that match all of its fields to a link. Empty fields
-// match everything; a frame takes the first rule that matches.
+// Rule sends the frames that match all of its fields to a link. Fields not
+// given match everything; a frame takes the first rule that matches. Device
+// and network sides swap with the way, so that one rule takes both ways of a
+// flow.
 type Rule struct {
-	VLAN     string `json:"vlan,omitempty" toml:"vlan" doc:"Outer VLAN, 1 to 4094, or none." example:"100"`
-	MAC      string `json:"mac,omitempty" toml:"mac" doc:"Source or destination MAC address." example:"02:00:00:00:00:01"`
-	Prefix   string `json:"prefix,omitempty" toml:"prefix" doc:"Source or destination IPv4 or IPv6 prefix." example:"10.1.0.0/16"`
-	DSCP     string `json:"dscp,omitempty" toml:"dscp" doc:"DSCP, 0 to 63." example:"46"`
-	Protocol string `json:"protocol,omitempty" toml:"protocol" doc:"tcp, udp, icmp or an IP protocol's number." example:"udp"`
-	Port     string `json:"port,omitempty" toml:"port" doc:"Source or destination port, or a range." example:"5000-5999"`
-	Link     string `json:"link" toml:"link" doc:"Name of the link, main, or pass." example:"main"`
+	Port        string `json:"port,omitempty" toml:"port" doc:"Test port it came in at: a (device side) or b." example:"a"`
+	VLAN        *int   `json:"vlan,omitempty" toml:"vlan" doc:"Outermost VLAN, 0 to 4095." example:"100"`
+	MAC         string `json:"mac,omitempty" toml:"mac" doc:"MAC address of the device." example:"02:00:00:00:00:01"`
+	Device      string `json:"device,omitempty" toml:"device" doc:"IPv4 or IPv6 prefix at the device side." example:"10.77.0.0/24"`
+	Network     string `json:"network,omitempty" toml:"network" doc:"IPv4 or IPv6 prefix at the network side." example:"fd77::/64"`
+	DSCP        *int   `json:"dscp,omitempty" toml:"dscp" doc:"DSCP, 0 to 63." example:"46"`
+	Protocol    string `json:"protocol,omitempty" toml:"protocol" doc:"tcp, udp, icmp, … or a number." example:"udp"`
+	DevicePort  string `json:"device_port,omitempty" toml:"device_port" doc:"Transport port or range at the device side." example:"5000-5100"`
+	NetworkPort string `json:"network_port,omitempty" toml:"network_port" doc:"Transport port or range at the network side." example:"443"`
+	Link        string `json:"link" toml:"link" doc:"Name of a link, main, or clean: past all links." example:"main"`
 }
 
 // Want is what a user wants of one pair. The commonest is a mode and one
@@ -58,7 +63,7 @@ type Want struct {
 	Link
 	Links   map[string]Link `json:"links,omitempty" toml:"links" doc:"Further links by name."`
 	Rules   []Rule          `json:"rules,omitempty" toml:"rules" doc:"Which frames take which link; first match wins."`
-	Default string          `json:"default,omitempty" toml:"default" doc:"Link of the frames no rule matches: a name, main (when not given) or pass."`
+	Default string          `json:"default,omitempty" toml:"default" doc:"Link of the frames no rule matches: a name, main (when not given) or clean."`
 }
 
 // Names returns the names of all links, main first, the others sorted.
