@@ -1,0 +1,56 @@
+package stage
+
+import "farlink/emulator/link"
+
+// newDiscipline returns the active queue management that c names; nil for
+// droptail and drophead.
+func newDiscipline(c QueueConfig, draw link.Draw) discipline {
+	switch c.Discipline {
+	case "red":
+		return newRED(c, draw.Sub("red"))
+	case "codel":
+		return newCoDel(c.CoDel)
+	case "pie":
+		return newPIE(c.PIE, draw.Sub("pie"))
+	}
+	return nil
+}
+
+func (c QueueConfig) checkDiscipline(report link.Report) {
+	switch c.Discipline {
+	case "", "droptail", "drophead":
+		if c.ECN {
+			report("ecn", "true", "false, or a discipline that marks: red, codel or pie")
+		}
+	case "red", "codel", "pie":
+		if c.Rate == 0 {
+			report("discipline", c.Discipline, "a rate beside it: a queue that is unlimited never stands")
+		}
+	default:
+		report("discipline", c.Discipline, `"droptail", "drophead", "red", "codel" or "pie"`)
+	}
+	c.checkOwner("red", c.RED != nil, report)
+	c.checkOwner("codel", c.CoDel != nil, report)
+	c.checkOwner("pie", c.PIE != nil, report)
+	if c.RED != nil {
+		c.RED.check(under("red", report))
+	}
+	if c.CoDel != nil {
+		c.CoDel.check(under("codel", report))
+	}
+	if c.PIE != nil {
+		c.PIE.check(under("pie", report))
+	}
+}
+
+// checkOwner reports the settings of a discipline that is not chosen.
+func (c QueueConfig) checkOwner(name string, set bool, report link.Report) {
+	if set && c.Discipline != name {
+		report(name, "a table", `discipline = "`+name+`" beside it, or no such table`)
+	}
+}
+
+// under returns a Report for what stands in the table name.
+func under(name string, report link.Report) link.Report {
+	return func(path, got, want string) { report(name+"."+path, got, want) }
+}
