@@ -1,0 +1,77 @@
+package emulator
+
+import (
+	"fmt"
+	"strconv"
+
+	"farlink/profiles"
+)
+
+// Spec says what the links of one pair of ports are, and which frames take
+// which.
+type Spec struct {
+	Links   []LinkSpec `toml:"links"`
+	Rules   []Rule     `toml:"rules"`
+	Default string     `toml:"default"` // of frames that no rule takes: a link or "pass"; empty is the first link
+}
+
+// LinkSpec is one link.
+type LinkSpec struct {
+	Name    string            `toml:"name"`
+	Seed    uint64            `toml:"seed"`
+	Profile *profiles.Profile `toml:"profile"`
+}
+
+// ParseSpec reads a Spec as JSON: what a daemon tells its engine. Profiles
+// stand in it whole.
+func ParseSpec(doc []byte) (Spec, []profiles.Problem) {
+	var s Spec
+	problems := profiles.ReadJSON(doc, &s)
+	if !profiles.Fatal(problems) {
+		problems = append(problems, s.Check()...)
+	}
+	return s, problems
+}
+
+// JSON returns the document that ParseSpec reads.
+func (s Spec) JSON() []byte { return profiles.WriteJSON(s) }
+
+// maxLinks is how many links fit into a Mark, beside the numbers that stand
+// for frames past all links and for links that are no more.
+const maxLinks = 254
+
+// Check returns every problem of the spec.
+func (s Spec) Check() []profiles.Problem {
+	var problems []profiles.Problem
+	report := func(path, got, want string) {
+		problems = append(problems, profiles.Problem{Path: path, Got: got, Want: want})
+	}
+	if len(s.Links) > maxLinks {
+		report("links", fmt.Sprintf("%d links", len(s.Links)), fmt.Sprintf("at most %d", maxLinks))
+	}
+	names := map[string]bool{}
+	for i := range s.Links {
+		l, path := &s.Links[i], fmt.Sprintf("links[%d]", i)
+		if l.Name == "" || l.Name == Pass || names[l.Name] {
+			report(path+".name", strconv.Quote(l.Name), `a name of its own, and not "pass"`)
+		}
+		names[l.Name] = true
+		if l.Profile == nil {
+			report(path+".profile", "nothing", "a profile")
+			continue
+		}
+		for _, p := range l.Profile.Validate() {
+			p.Path = path + ".profile." + p.Path
+			problems = append(problems, p)
+		}
+	}
+	for i := range s.Rules {
+		s.Rules[i].check(func(path, got, want string) {
+			report(fmt.Sprintf("rules[%d].%s", i, path), got, want)
+		}, names)
+	}
+	if s.Default != "" && s.Default != Pass && !names[s.Default] {
+		report("default", strconv.Quote(s.Default), `the name of a link, or "pass"`)
+	}
+	return problems
+}

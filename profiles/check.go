@@ -1,0 +1,74 @@
+package profiles
+
+import (
+	"fmt"
+
+	"farlink/emulator/link"
+	"farlink/emulator/stage"
+)
+
+// Validate returns every problem of the profile's values, warnings too. A
+// profile that Parse returned has no errors.
+func (p *Profile) Validate() []Problem {
+	r := &reader{}
+	r.check(p)
+	return r.problems
+}
+
+// check adds the problems of the values.
+func (r *reader) check(p *Profile) {
+	if p.Geo != nil {
+		p.Geo.Check(r.under("geo"))
+	}
+	for _, w := range link.Ways {
+		r.checkWay(p, w)
+	}
+	if Fatal(r.problems) {
+		return
+	}
+	for _, w := range link.Ways {
+		r.checkBuffer(p, w)
+	}
+}
+
+// checkBuffer reports a limit that somebody set too low for the delay: the
+// commonest mistake with link emulators. One bandwidth-delay product of the
+// round trip is what a single flow needs to keep the link busy.
+func (r *reader) checkBuffer(p *Profile, w link.Way) {
+	q := p.Of(w).Queue
+	delay := p.Delay(w)
+	need, has := q.Rate.Bytes(delay), q.Limit.Holds(q.Rate)
+	if q.Limit == (stage.Limit{}) || has >= need || p.Of(w).ShallowQueue {
+		return
+	}
+	cap := link.Rate(float64(has) * 8 / delay.Seconds())
+	r.report(w.String()+".queue.limit", q.Limit.String(), fmt.Sprintf(
+		"%v at %v needs %s of queue, limit is %v: would cap at %s; raise or omit the limit, or say shallow_queue = true",
+		delay, q.Rate, roundSize(need), q.Limit, roundRate(cap)))
+}
+
+// roundSize and roundRate write a figure for people, in two or three digits.
+func roundSize(s link.Size) string { return rounded(float64(s), "B") }
+func roundRate(r link.Rate) string { return rounded(float64(r), "bit/s") }
+
+func rounded(x float64, unit string) string {
+	prefix := ""
+	for _, p := range []string{"k", "M", "G"} {
+		if x < 1000 {
+			break
+		}
+		x, prefix = x/1000, p
+	}
+	if x < 10 {
+		return fmt.Sprintf("%.2g%s%s", x, prefix, unit)
+	}
+	return fmt.Sprintf("%.0f%s%s", x, prefix, unit)
+}
+
+func (r *reader) checkWay(p *Profile, w link.Way) {
+	way, at := p.Of(w), w.String()
+	way.GateConfig.Check(r.under(at))
+	way.Queue.Check(r.under(at + ".queue"))
+	way.Loss.Check(r.under(at + ".loss"))
+	way.Path.Check(r.under(at + ".path"))
+}

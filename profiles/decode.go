@@ -1,0 +1,307 @@
+package profiles
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The document, in TOML or JSON, is read into a tree of maps first and from
+// there into the structs by their toml tags, so that every problem is found
+// in one pass: the library stops at the first.
+
+// table is a table of the document.
+type table = map[string]any
+
+// field is a key of a struct.
+type field struct {
+	key   string
+	index []int
+}
+
+// fieldsOf lists the keys of a struct in order; an embedded struct gives its
+// own.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		switch {
+		case key == "-" || !f.IsExported():
+		case f.Anonymous && key == "":
+			for _, inner := range fieldsOf(f.Type) {
+				out = append(out, field{inner.key, append([]int{i}, inner.index...)})
+			}
+		case key != "":
+			out = append(out, field{key, []int{i}})
+		}
+	}
+	return out
+}
+
+// table reads a table into a struct.
+func (r *reader) table(path string, from table, into reflect.Value) {
+	known := fieldsOf(into.Type())
+	for _, f := range known {
+		if v, ok := from[f.key]; ok {
+			r.value(join(path, f.key), v, into.FieldByIndex(f.index))
+		}
+	}
+	for _, key := range sortedKeys(from) {
+		if !slices.ContainsFunc(known, func(f field) bool { return f.key == key }) {
+			r.report(join(path, key), "unknown key "+strconv.Quote(key), nearest(key, known))
+		}
+	}
+}
+
+// sortedKeys gives the order in which a table is walked.
+func sortedKeys(t table) []string {
+	keys := make([]string, 0, len(t))
+	for k := range t {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// value reads one value.
+func (r *reader) value(path string, from any, into reflect.Value) {
+	if u, ok := into.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		r.text(path, from, u)
+		return
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		v := reflect.New(into.Type().Elem())
+		r.value(path, from, v.Elem())
+		into.Set(v)
+	case reflect.Interface:
+		into.Set(reflect.ValueOf(from))
+	case reflect.Struct:
+		if t, ok := from.(table); ok {
+			r.table(path, t, into)
+		} else {
+			r.report(path, show(from), "a table ["+path+"]")
+		}
+	case reflect.Slice, reflect.Array:
+		r.list(path, from, into)
+	case reflect.Map:
+		r.mapping(path, from, into)
+	default:
+		r.scalar(path, from, into)
+	}
+}
+
+// text reads what is text in documents: quantities and names.
+func (r *reader) text(path string, from any, into encoding.TextUnmarshaler) {
+	s, ok := from.(string)
+	if !ok {
+		r.report(path, show(from), "text with a unit, in quotes, such as "+example(into))
+		return
+	}
+	if err := into.UnmarshalText([]byte(s)); err != nil {
+		// `rate "8 Mb": unknown unit "Mb"; want "8Mbit/s" (…)`
+		got, want, ok := strings.Cut(err.Error(), "; want ")
+		if !ok {
+			want = "a value that reads"
+		}
+		r.report(path, got, want)
+	}
+}
+
+func (r *reader) list(path string, from any, into reflect.Value) {
+	items := reflect.ValueOf(from)
+	if items.Kind() != reflect.Slice {
+		r.report(path, show(from), "a list [ … ]")
+		return
+	}
+	if into.Kind() == reflect.Array && items.Len() != into.Len() {
+		r.report(path, fmt.Sprintf("%d elements", items.Len()), fmt.Sprintf("%d", into.Len()))
+		return
+	}
+	if into.Kind() == reflect.Slice {
+		into.Set(reflect.MakeSlice(into.Type(), items.Len(), items.Len()))
+	}
+	for i := range items.Len() {
+		r.value(fmt.Sprintf("%s[%d]", path, i), items.Index(i).Interface(), into.Index(i))
+	}
+}
+
+func (r *reader) mapping(path string, from any, into reflect.Value) {
+	t, ok := from.(table)
+	if !ok {
+		r.report(path, show(from), "a table ["+path+"]")
+		return
+	}
+	into.Set(reflect.MakeMap(into.Type()))
+	for _, key := range sortedKeys(t) {
+		v := reflect.New(into.Type().Elem()).Elem()
+		r.value(join(path, key), t[key], v)
+		into.SetMapIndex(reflect.ValueOf(key), v)
+	}
+}
+
+// scalar reads booleans, strings and numbers.
+func (r *reader) scalar(path string, from any, into reflect.Value) {
+	switch v := from.(type) {
+	case bool:
+		if into.Kind() == reflect.Bool {
+			into.SetBool(v)
+			return
+		}
+	case string:
+		if into.Kind() == reflect.String {
+			into.SetString(v)
+			return
+		}
+	case int64:
+		if into.CanInt() && !into.OverflowInt(v) {
+			into.SetInt(v)
+			return
+		}
+		if into.CanUint() && v >= 0 && !into.OverflowUint(uint64(v)) {
+			into.SetUint(uint64(v))
+			return
+		}
+		if into.CanFloat() {
+			into.SetFloat(float64(v))
+			return
+		}
+	case uint64:
+		if into.CanUint() && !into.OverflowUint(v) {
+			into.SetUint(v)
+			return
+		}
+	case float64:
+		if into.CanFloat() && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			into.SetFloat(v)
+			return
+		}
+	}
+	r.report(path, show(from), wanted(into))
+}
+
+// wanted says what a scalar field takes.
+func wanted(into reflect.Value) string {
+	switch {
+	case into.Kind() == reflect.Bool:
+		return "true or false"
+	case into.Kind() == reflect.String:
+		return "text in quotes"
+	case into.CanUint():
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<into.Type().Bits()-1)
+	case into.CanInt():
+		return "a whole number"
+	}
+	return "a number"
+}
+
+// show writes a value as it would stand in a document, shortened.
+func show(v any) string {
+	var s string
+	switch v := v.(type) {
+	case table:
+		return "a table"
+	case []any, []table:
+		return "a list"
+	case string:
+		s = strconv.Quote(v)
+	default:
+		s = fmt.Sprint(v)
+	}
+	if len(s) > 60 {
+		s = s[:57] + "…"
+	}
+	return s
+}
+
+// example returns a text that the field would take: its own zero value when
+// it writes one.
+func example(into encoding.TextUnmarshaler) string {
+	switch fmt.Sprintf("%T", into) {
+	case "*link.Rate":
+		return `"8Mbit/s"`
+	case "*link.Size":
+		return `"2MB"`
+	case "*link.Duration":
+		return `"250ms"`
+	case "*stage.Limit":
+		return `"500kB", "60packets" or "100ms"`
+	}
+	if m, ok := into.(encoding.TextMarshaler); ok {
+		if b, err := m.MarshalText(); err == nil {
+			return strconv.Quote(string(b))
+		}
+	}
+	return `"…"`
+}
+
+// nearest says which key was probably meant.
+func nearest(key string, known []field) string {
+	best, distance := "", len(key)/3+2
+	for _, f := range known {
+		if d := editDistance(key, f.key); d < distance {
+			best, distance = f.key, d
+		}
+	}
+	if best != "" {
+		return strconv.Quote(best) + " (the nearest known key)"
+	}
+	names := make([]string, len(known))
+	for i, f := range known {
+		names[i] = f.key
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+// editDistance is Levenshtein's distance, over bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// plain turns what the JSON reader gives into what the TOML reader gives.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return n
+		}
+		if n, err := strconv.ParseUint(string(v), 10, 64); err == nil {
+			return n
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return string(v)
+		}
+		return f
+	case map[string]any:
+		for k, x := range v {
+			v[k] = plain(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = plain(x)
+		}
+	}
+	return v
+}

@@ -1,0 +1,256 @@
+package profiles
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// entry is a key and its value in an ordered tree; a value is a string,
+// bool, int64, uint64, float64, []any, or []entry for a table.
+type entry struct {
+	key   string
+	value any
+}
+
+// tree returns the struct as an ordered tree: keys in the order of the
+// struct, values at their default left out.
+func tree(v reflect.Value) []entry {
+	var out []entry
+	for _, f := range fieldsOf(v.Type()) {
+		if x := v.FieldByIndex(f.index); !empty(x) {
+			out = append(out, entry{f.key, node(x)})
+		}
+	}
+	return out
+}
+
+func empty(v reflect.Value) bool {
+	if _, ok := v.Interface().(encoding.TextMarshaler); ok {
+		return v.IsZero()
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	case reflect.Struct:
+		return v.IsZero() || len(tree(v)) == 0
+	}
+	return v.IsZero()
+}
+
+func node(v reflect.Value) any {
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if b, err := m.MarshalText(); err == nil {
+			return string(b)
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return node(v.Elem())
+	case reflect.Struct:
+		return tree(v)
+	case reflect.Map:
+		return ordered(v)
+	case reflect.Slice, reflect.Array:
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = node(v.Index(i))
+		}
+		return list
+	case reflect.Bool:
+		return v.Bool()
+	case reflect.String:
+		return v.String()
+	case reflect.Float32, reflect.Float64:
+		return v.Float()
+	}
+	if v.CanUint() {
+		return v.Uint()
+	}
+	return v.Int()
+}
+
+// ordered returns a map with text keys as a tree, keys sorted.
+func ordered(v reflect.Value) []entry {
+	t := table{}
+	for _, k := range v.MapKeys() {
+		t[k.String()] = node(v.MapIndex(k))
+	}
+	out := make([]entry, 0, len(t))
+	for _, k := range sortedKeys(t) {
+		out = append(out, entry{k, t[k]})
+	}
+	return out
+}
+
+// Canonical returns the profile as TOML in its one canonical form: keys in
+// the order of docs/reference.toml, quantities in their largest exact unit,
+// values at their default left out. Parse reads it back as the same profile.
+func (p *Profile) Canonical() []byte {
+	var b strings.Builder
+	writeTable(&b, "", tree(reflect.ValueOf(*p)))
+	return []byte(b.String())
+}
+
+// JSON returns the same document, with the same names, as JSON.
+func (p *Profile) JSON() []byte {
+	var b strings.Builder
+	writeJSON(&b, tree(reflect.ValueOf(*p)))
+	return []byte(b.String())
+}
+
+// MarshalJSON makes a profile stand in a larger document as JSON does.
+func (p *Profile) MarshalJSON() ([]byte, error) { return p.JSON(), nil }
+
+// WriteJSON writes a struct with toml tags, as ReadJSON reads it.
+func WriteJSON(from any) []byte {
+	var b strings.Builder
+	writeJSON(&b, node(reflect.ValueOf(from)))
+	return []byte(b.String())
+}
+
+// Hash returns the SHA-256 of the canonical form, in hex. The first seven
+// digits name the profile in the panel, metrics, captures and reports.
+func (p *Profile) Hash() string {
+	sum := sha256.Sum256(p.Canonical())
+	return hex.EncodeToString(sum[:])
+}
+
+// writeTable writes a table: plain keys first, tables behind them, as TOML's
+// grammar wants.
+func writeTable(b *strings.Builder, path string, entries []entry) {
+	for _, e := range entries {
+		if !isTable(e.value) && !isTables(e.value) {
+			fmt.Fprintf(b, "%s = ", tomlKey(e.key))
+			writeValue(b, e.value)
+			b.WriteByte('\n')
+		}
+	}
+	for _, e := range entries {
+		inner := join(path, tomlKey(e.key))
+		switch {
+		case isTable(e.value):
+			fmt.Fprintf(b, "\n[%s]\n", inner)
+			writeTable(b, inner, e.value.([]entry))
+		case isTables(e.value):
+			for _, t := range e.value.([]any) {
+				fmt.Fprintf(b, "\n[[%s]]\n", inner)
+				writeTable(b, inner, t.([]entry))
+			}
+		}
+	}
+}
+
+func isTable(v any) bool { _, ok := v.([]entry); return ok }
+
+func isTables(v any) bool {
+	list, ok := v.([]any)
+	return ok && len(list) > 0 && isTable(list[0])
+}
+
+// tomlKey quotes a key that is not bare.
+func tomlKey(key string) string {
+	for i := range len(key) {
+		c := key[i]
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return quote(key)
+		}
+	}
+	if key == "" {
+		return `""`
+	}
+	return key
+}
+
+func writeValue(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case string:
+		b.WriteString(quote(v))
+	case []any:
+		b.WriteByte('[')
+		for i, x := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			writeValue(b, x)
+		}
+		b.WriteByte(']')
+	case []entry:
+		b.WriteByte('{')
+		for i, e := range v {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(tomlKey(e.key) + " = ")
+			writeValue(b, e.value)
+		}
+		b.WriteByte('}')
+	case float64:
+		s := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(s, ".e") {
+			s += ".0"
+		}
+		b.WriteString(s)
+	default:
+		fmt.Fprint(b, v)
+	}
+}
+
+// quote writes a basic TOML string.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x20 || r == 0x7F:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func writeJSON(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case []entry:
+		b.WriteByte('{')
+		for i, e := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeJSON(b, e.key)
+			b.WriteByte(':')
+			writeJSON(b, e.value)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, x := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeJSON(b, x)
+		}
+		b.WriteByte(']')
+	default:
+		text, err := json.Marshal(v)
+		if err != nil { // only NaN and infinities, which no reader lets in
+			text = []byte("null")
+		}
+		b.Write(text)
+	}
+}

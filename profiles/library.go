@@ -1,0 +1,88 @@
+package profiles
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed library
+var library embed.FS
+
+// Shipped is one profile that comes with the program.
+type Shipped struct {
+	*Profile
+	Text []byte // its document, with comments
+}
+
+// Library returns the shipped profiles, by name.
+func Library() ([]Shipped, error) {
+	var all []Shipped
+	err := fs.WalkDir(library, "library", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		s, err := load(path)
+		all = append(all, s)
+		return err
+	})
+	slices.SortFunc(all, func(a, b Shipped) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// Names returns the names of the shipped profiles, sorted.
+func Names() []string {
+	var names []string
+	fs.WalkDir(library, "library", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(path, "library/"), ".toml"))
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return names
+}
+
+// Lookup returns the shipped profile called name.
+func Lookup(name string) (Shipped, error) {
+	path := "library/" + name + ".toml"
+	if !fs.ValidPath(path) {
+		return Shipped{}, fmt.Errorf("profile %q: want a name such as %q", name, "geo/qirse-sat")
+	}
+	if _, err := fs.Stat(library, path); err != nil {
+		return Shipped{}, unknown(name)
+	}
+	return load(path)
+}
+
+func load(path string) (Shipped, error) {
+	text, err := library.ReadFile(path)
+	if err != nil {
+		return Shipped{}, err
+	}
+	p, problems := Parse(text)
+	if p == nil {
+		return Shipped{}, fmt.Errorf("shipped profile: %v", problems[0].In(path))
+	}
+	return Shipped{p, text}, nil
+}
+
+// unknown says which name was probably meant.
+func unknown(name string) error {
+	best, distance := "", len(name)/2+1
+	for _, n := range Names() {
+		if d := editDistance(name, n); d < distance {
+			best, distance = n, d
+		}
+		// "qirse-sat" for "geo/qirse-sat"
+		if strings.HasSuffix(n, "/"+name) {
+			best, distance = n, 0
+		}
+	}
+	if best == "" {
+		return fmt.Errorf("profile %q is not shipped: want one of %s", name, strings.Join(Names(), ", "))
+	}
+	return fmt.Errorf("profile %q is not shipped: want %q", name, best)
+}

@@ -1,0 +1,207 @@
+package profiles
+
+import (
+	"strconv"
+	"strings"
+)
+
+// indexLines returns the line of each key and table of a TOML document that
+// is known to parse: "down.queue.rate" → 12, "timeline[1]" → 30. The library
+// gives positions only for errors of syntax.
+func indexLines(src string) map[string]int {
+	s := scanner{src: src, line: 1, at: map[string]int{}, arrays: map[string]int{}}
+	table := ""
+	for s.blank(true); s.pos < len(s.src); s.blank(true) {
+		before := s.pos
+		if s.src[s.pos] == '[' {
+			table = s.header()
+		} else {
+			s.pair(table)
+		}
+		if s.pos == before {
+			s.pos++
+		}
+	}
+	return s.at
+}
+
+// scanner walks a document and notes where keys stand.
+type scanner struct {
+	src       string
+	pos, line int
+	at        map[string]int
+	arrays    map[string]int // elements so far of each array of tables
+}
+
+// blank skips spaces and comments, and line ends too when asked.
+func (s *scanner) blank(lineEnds bool) {
+	for s.pos < len(s.src) {
+		switch c := s.src[s.pos]; {
+		case c == ' ' || c == '\t' || c == '\r':
+			s.pos++
+		case c == '\n' && lineEnds:
+			s.line++
+			s.pos++
+		case c == '#':
+			s.skipTo("\n")
+		default:
+			return
+		}
+	}
+}
+
+// skipTo moves to the next occurrence of mark, or to the end.
+func (s *scanner) skipTo(mark string) {
+	n := strings.Index(s.src[s.pos:], mark)
+	if n < 0 {
+		n = len(s.src) - s.pos
+	}
+	s.line += strings.Count(s.src[s.pos:s.pos+n], "\n")
+	s.pos += n
+}
+
+// header reads "[a.b]" or "[[a.b]]" and returns the table's path.
+func (s *scanner) header() string {
+	array := strings.HasPrefix(s.src[s.pos:], "[[")
+	line := s.line
+	s.pos++
+	if array {
+		s.pos++
+	}
+	keys := s.keys()
+	s.skipTo("\n")
+	path := ""
+	for i, k := range keys {
+		path = join(path, k)
+		if i == len(keys)-1 && array {
+			s.arrays[path]++
+		}
+		if n := s.arrays[path]; n > 0 {
+			path += "[" + strconv.Itoa(n-1) + "]"
+		}
+	}
+	s.note(path, line)
+	return path
+}
+
+func (s *scanner) note(path string, line int) {
+	if _, ok := s.at[path]; !ok {
+		s.at[path] = line
+	}
+}
+
+// keys reads a dotted key: a.b."c d".
+func (s *scanner) keys() []string {
+	var keys []string
+	for {
+		s.blank(false)
+		start := s.pos
+		if s.pos < len(s.src) && (s.src[s.pos] == '"' || s.src[s.pos] == '\'') {
+			s.text()
+			keys = append(keys, strings.Trim(s.src[start:s.pos], `"'`))
+		} else {
+			for s.pos < len(s.src) && !strings.ContainsRune(" \t\r\n.=[]{},#\"'", rune(s.src[s.pos])) {
+				s.pos++
+			}
+			keys = append(keys, s.src[start:s.pos])
+		}
+		s.blank(false)
+		if s.pos >= len(s.src) || s.src[s.pos] != '.' {
+			return keys
+		}
+		s.pos++
+	}
+}
+
+// pair reads "key = value" in the table at path.
+func (s *scanner) pair(path string) {
+	line := s.line
+	for _, k := range s.keys() {
+		path = join(path, k)
+		s.note(path, line)
+	}
+	if s.blank(false); s.pos < len(s.src) && s.src[s.pos] == '=' {
+		s.pos++
+		s.value(path)
+	}
+}
+
+// value reads the value of the key at path and notes keys inside it.
+func (s *scanner) value(path string) {
+	s.blank(false)
+	if s.pos >= len(s.src) {
+		return
+	}
+	switch s.src[s.pos] {
+	case '"', '\'':
+		s.text()
+	case '[':
+		n := 0
+		s.group(']', func() {
+			element := path + "[" + strconv.Itoa(n) + "]"
+			s.note(element, s.line)
+			s.value(element)
+			n++
+		})
+	case '{':
+		s.group('}', func() { s.pair(path) })
+	default:
+		for s.pos < len(s.src) && !strings.ContainsRune(",]}\n#", rune(s.src[s.pos])) {
+			s.pos++
+		}
+	}
+}
+
+// group reads comma-separated items up to the closing bracket.
+func (s *scanner) group(closing byte, item func()) {
+	s.pos++
+	for s.blank(true); s.pos < len(s.src) && s.src[s.pos] != closing; s.blank(true) {
+		before := s.pos
+		if s.src[s.pos] == ',' {
+			s.pos++
+			continue
+		}
+		if item(); s.pos == before {
+			s.pos++
+		}
+	}
+	s.pos = min(s.pos+1, len(s.src))
+}
+
+// text skips a string of any of the four kinds.
+func (s *scanner) text() {
+	quote := s.src[s.pos : s.pos+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s.src[s.pos:], triple) {
+		s.pos += 3
+		s.skipString(triple, quote == `"`)
+		return
+	}
+	s.pos++
+	s.skipString(quote, quote == `"`)
+}
+
+// skipString moves behind the closing mark; a backslash escapes the next
+// character of a basic string.
+func (s *scanner) skipString(mark string, escapes bool) {
+	for s.pos < len(s.src) {
+		switch {
+		case escapes && s.src[s.pos] == '\\':
+			if strings.HasPrefix(s.src[s.pos:], "\\\n") {
+				s.line++
+			}
+			s.pos = min(s.pos+2, len(s.src))
+		case strings.HasPrefix(s.src[s.pos:], mark):
+			s.pos += len(mark)
+			// Up to two quotes may stand before the closing three.
+			for len(mark) == 3 && strings.HasPrefix(s.src[s.pos:], mark[:1]) {
+				s.pos++
+			}
+			return
+		default:
+			if s.src[s.pos] == '\n' {
+				s.line++
+			}
+			s.pos++
+		}
+	}
+}

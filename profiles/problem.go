@@ -1,0 +1,140 @@
+package profiles
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"farlink/emulator/link"
+)
+
+// Level says how bad a problem is.
+type Level uint8
+
+const (
+	// Error: the document cannot be used.
+	Error Level = iota
+	// Warning: it can, but is probably not what was meant.
+	Warning
+)
+
+// String returns "error" or "warning".
+func (l Level) String() string {
+	if l == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// MarshalText writes the level as text in JSON documents.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// Problem is one thing that is wrong with a document: where, what stands
+// there, and what was wanted.
+type Problem struct {
+	File  string `json:"file,omitempty"` // set by who knows it: In
+	Line  int    `json:"line,omitempty"` // from 1; 0 when there is none (JSON documents)
+	Path  string `json:"path"`           // "down.queue.limit", "timeline[2].at"
+	Got   string `json:"got"`
+	Want  string `json:"want"`
+	Level Level  `json:"level"`
+	Rule  string `json:"rule,omitempty"` // the lint rule that found it
+}
+
+// In returns the problem as one of the named file.
+func (p Problem) In(file string) Problem {
+	p.File = file
+	return p
+}
+
+// String writes the problem as "file:line: path: got X, want Y"; a warning
+// says so after the position.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.File != "" {
+		fmt.Fprintf(&b, "%s:", p.File)
+	}
+	if p.Line > 0 {
+		fmt.Fprintf(&b, "%d:", p.Line)
+	}
+	if b.Len() > 0 {
+		b.WriteByte(' ')
+	}
+	if p.Level == Warning {
+		b.WriteString("warning: ")
+	}
+	if p.Path != "" {
+		fmt.Fprintf(&b, "%s: ", p.Path)
+	}
+	fmt.Fprintf(&b, "got %s, want %s", p.Got, p.Want)
+	return b.String()
+}
+
+// Fatal reports whether any of the problems is an error.
+func Fatal(problems []Problem) bool {
+	for _, p := range problems {
+		if p.Level == Error {
+			return true
+		}
+	}
+	return false
+}
+
+// reader collects the problems of one document.
+type reader struct {
+	lines    map[string]int
+	problems []Problem
+}
+
+// report adds an error at path.
+func (r *reader) report(path, got, want string) {
+	r.add(Problem{Path: path, Got: got, Want: want})
+}
+
+func (r *reader) add(p Problem) {
+	p.Line = lineOf(r.lines, p.Path)
+	r.problems = append(r.problems, p)
+}
+
+// sorted returns the problems in the order of their lines.
+func (r *reader) sorted() []Problem {
+	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+	return r.problems
+}
+
+// under returns a Report for the configuration at prefix.
+func (r *reader) under(prefix string) link.Report {
+	return func(path, got, want string) {
+		r.report(join(prefix, bracketed.ReplaceAllString(path, "[$1]")), got, want)
+	}
+}
+
+// bracketed finds places in lists that a model writes as "cut.0.for".
+var bracketed = regexp.MustCompile(`\.(\d+)\b`)
+
+// join appends a relative path to a prefix.
+func join(prefix, path string) string {
+	switch {
+	case prefix == "":
+		return path
+	case path == "" || path[0] == '[':
+		return prefix + path
+	}
+	return prefix + "." + path
+}
+
+// lineOf returns the line of the key at path, or of the nearest table that
+// encloses it.
+func lineOf(lines map[string]int, path string) int {
+	for path != "" {
+		if n, ok := lines[path]; ok {
+			return n
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	if len(lines) > 0 {
+		return 1
+	}
+	return 0
+}

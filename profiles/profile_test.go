@@ -1,0 +1,243 @@
+package profiles
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"farlink/emulator/link"
+)
+
+const bad = `name = "lab/bad"
+down = 5
+
+[up]
+mtuu = 3
+[up.queue]
+rate = "8Mb"      # not a unit
+limit = 64
+[up.path]
+delay = "2h"
+[geo]
+satellite = "east"
+`
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	p, problems := Parse([]byte(bad))
+	if p != nil {
+		t.Error("a bad document gave a profile")
+	}
+	var got []string
+	for _, p := range problems {
+		got = append(got, p.In("bad.toml").String())
+	}
+	want := []string{
+		`bad.toml:2: down: got 5, want a table [down]`,
+		`bad.toml:5: up.mtuu: got unknown key "mtuu", want "mtu" (the nearest known key)`,
+		`bad.toml:7: up.queue.rate: got rate "8Mb": unknown unit "Mb", want "8Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s) or "unlimited"`,
+		`bad.toml:8: up.queue.limit: got 64, want text with a unit, in quotes, such as "500kB", "60packets" or "100ms"`,
+		`bad.toml:12: geo.satellite: got "east", want a number`,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// 250 ms · 1 Gbit/s / 8 = 31.25 MB; 2 MB · 8 / 250 ms = 64 Mbit/s.
+func TestBufferTooSmall(t *testing.T) {
+	doc := `name = "x"
+[down.queue]
+rate = "1Gbit/s"
+limit = "2MB"
+[down.path]
+delay = "250ms"
+`
+	_, problems := Parse([]byte(doc))
+	if len(problems) != 1 {
+		t.Fatalf("problems: %v", problems)
+	}
+	got := problems[0].String()
+	const want = "4: down.queue.limit: got 2MB, want 250ms at 1Gbit/s needs 31MB of queue, limit is 2MB: would cap at 64Mbit/s; raise or omit the limit, or say shallow_queue = true"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if p, problems := Parse([]byte(strings.Replace(doc, "[down.queue]", "[down]\nshallow_queue = true\n[down.queue]", 1))); p == nil {
+		t.Errorf("shallow_queue: %v", problems)
+	}
+}
+
+func TestSyntax(t *testing.T) {
+	_, problems := Parse([]byte("name = \"x\"\n\n[down]]\n"))
+	if len(problems) != 1 || problems[0].Line != 3 {
+		t.Errorf("TOML: %v, want one problem in line 3", problems)
+	}
+	_, problems = ParseJSON([]byte("{\"name\": \"x\",\n\"down\": }"))
+	if len(problems) != 1 || problems[0].Line != 2 {
+		t.Errorf("JSON: %v, want one problem in line 2", problems)
+	}
+	for _, doc := range []string{"[]", "null", "3", "", "{} {}"} {
+		if p, problems := ParseJSON([]byte(doc)); p != nil || len(problems) != 1 {
+			t.Errorf("JSON %q: %v, %v", doc, p, problems)
+		}
+	}
+}
+
+// Every shipped profile reads back from both its forms as itself.
+func TestRoundTrip(t *testing.T) {
+	all, err := Library()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		fromTOML, problems := Parse(s.Canonical())
+		if fromTOML == nil {
+			t.Fatalf("%s: canonical form: %v\n%s", s.Name, problems, s.Canonical())
+		}
+		fromJSON, problems := ParseJSON(s.JSON())
+		if fromJSON == nil {
+			t.Fatalf("%s: JSON: %v\n%s", s.Name, problems, s.JSON())
+		}
+		for _, p := range []*Profile{fromTOML, fromJSON} {
+			if !reflect.DeepEqual(p, s.Profile) || p.Hash() != s.Hash() {
+				t.Errorf("%s: read back as\n%s\nwant\n%s", s.Name, p.Canonical(), s.Canonical())
+			}
+		}
+	}
+}
+
+// Comments, order and spelling do not matter to the hash; values do.
+func TestHash(t *testing.T) {
+	hash := func(doc string) string {
+		p, problems := Parse([]byte(doc))
+		if p == nil {
+			t.Fatal(problems)
+		}
+		return p.Hash()
+	}
+	a := hash("name = \"x\"\n[up.queue]\nrate = \"8Mbit/s\"\n")
+	b := hash("# the same\nup = {queue = {rate = '8000kbit/s'}}\nname = \"x\"")
+	c := hash("name = \"x\"\n[up.queue]\nrate = \"8001kbit/s\"\n")
+	if a != b || a == c || len(a) != 64 {
+		t.Errorf("hashes %s %s %s", a, b, c)
+	}
+}
+
+// RFC 7396: what is named is replaced, null removes, the rest stays.
+func TestMerge(t *testing.T) {
+	s, err := Lookup("geo/qirse-sat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, problems := s.Merge([]byte(`{"down": {"loss": {"probability": 0.01}, "path": null}}`))
+	if p == nil {
+		t.Fatal(problems)
+	}
+	if p.Down.Loss.Probability != 0.01 || p.Down.Path.Delay != 0 || p.Down.Queue.Rate != s.Down.Queue.Rate {
+		t.Errorf("merged into\n%s", p.Canonical())
+	}
+	if s.Down.Loss.Probability != 0 || s.Down.Path.Delay != 300*link.Millisecond {
+		t.Error("the profile itself changed")
+	}
+	for _, patch := range []string{`3`, `null`, `{`, `{"down": 3}`, `{"donw": {}}`, `{"up": {"path": {"delay": "3"}}}`} {
+		if p, problems := s.Merge([]byte(patch)); p != nil || len(problems) != 1 {
+			t.Errorf("patch %s: %v, want one problem", patch, problems)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for name, want := range map[string]string{
+		"qirse-sat":     `want "geo/qirse-sat"`,
+		"geo/qirse-sta": `want "geo/qirse-sat"`,
+		"../profile":    `want a name such as`,
+		"xyzzy":         `want one of clear, geo/`,
+	} {
+		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestLibraryNames(t *testing.T) {
+	for _, name := range Names() {
+		s, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Name != name || s.About == "" || s.Source == "" {
+			t.Errorf("%s: named %q, about %q, source %q", name, s.Name, s.About, s.Source)
+		}
+	}
+}
+
+// The index finds every key of a document of all the spellings of TOML.
+func TestLines(t *testing.T) {
+	doc := `a = 1 # one
+b.c = "x#"
+"d e" = '''
+text
+[no]
+''' # seven
+f = [
+  1, 2, # eight
+  { g = 2 } ]
+[h]
+i = {j = 1, k = [3]}
+[[l]]
+m = """
+\"""
+"""
+[[l]]
+m = 'x'
+[l.n]
+o = 2026-01-01
+[[l.p]]
+q = 0x1F
+`
+	got := indexLines(doc)
+	for path, line := range map[string]int{
+		"a": 1, "b": 2, "b.c": 2, "d e": 3, "f": 7, "f[0]": 8, "f[1]": 8, "f[2]": 9, "f[2].g": 9,
+		"h": 10, "h.i": 11, "h.i.j": 11, "h.i.k": 11, "h.i.k[0]": 11, "l[0]": 12, "l[0].m": 13,
+		"l[1]": 16, "l[1].m": 17, "l[1].n": 18, "l[1].n.o": 19, "l[1].p[0]": 20, "l[1].p[0].q": 21,
+	} {
+		if got[path] != line {
+			t.Errorf("%s: line %d, want %d", path, got[path], line)
+		}
+	}
+	if len(got) != 22 {
+		t.Errorf("%d keys, want 22: %v", len(got), got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(bad))
+	for _, name := range Names() {
+		s, err := Lookup(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(s.Text)
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		p, problems := Parse(doc)
+		if p == nil {
+			if len(problems) == 0 {
+				t.Fatal("no profile and no problem")
+			}
+			for _, p := range problems {
+				if p.Line < 1 || p.Got == "" || p.Want == "" {
+					t.Errorf("problem without its parts: %#v", p)
+				}
+			}
+			return
+		}
+		q, problems := Parse(p.Canonical())
+		if q == nil || q.Hash() != p.Hash() {
+			t.Fatalf("canonical form does not read back: %v\n%s", problems, p.Canonical())
+		}
+		if q, problems := ParseJSON(p.JSON()); q == nil || q.Hash() != p.Hash() {
+			t.Fatal(fmt.Sprintf("JSON does not read back: %v\n%s", problems, p.JSON()))
+		}
+	})
+}
