@@ -11,15 +11,15 @@ import (
 //go:embed library
 var library embed.FS
 
-// Shipped is one profile that comes with the program.
-type Shipped struct {
+// Document is a shipped profile and its text.
+type Document struct {
 	*Profile
 	Text []byte // its document, with comments
 }
 
-// Library returns the shipped profiles, by name.
-func Library() ([]Shipped, error) {
-	var all []Shipped
+// Shipped returns the shipped profiles, by name.
+func Shipped() ([]Document, error) {
+	var all []Document
 	err := fs.WalkDir(library, "library", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -28,7 +28,7 @@ func Library() ([]Shipped, error) {
 		all = append(all, s)
 		return err
 	})
-	slices.SortFunc(all, func(a, b Shipped) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Document) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }
 
@@ -46,27 +46,27 @@ func Names() []string {
 }
 
 // Lookup returns the shipped profile called name.
-func Lookup(name string) (Shipped, error) {
+func Lookup(name string) (Document, error) {
 	path := "library/" + name + ".toml"
 	if !fs.ValidPath(path) {
-		return Shipped{}, fmt.Errorf("profile %q: want a name such as %q", name, "geo/qirse-sat")
+		return Document{}, fmt.Errorf("profile %q: want a name such as %q", name, "geo/qirse-sat")
 	}
 	if _, err := fs.Stat(library, path); err != nil {
-		return Shipped{}, unknown(name)
+		return Document{}, unknown(name)
 	}
 	return load(path)
 }
 
-func load(path string) (Shipped, error) {
+func load(path string) (Document, error) {
 	text, err := library.ReadFile(path)
 	if err != nil {
-		return Shipped{}, err
+		return Document{}, err
 	}
 	p, problems := Parse(text)
 	if p == nil {
-		return Shipped{}, fmt.Errorf("shipped profile: %v", problems[0].In(path))
+		return Document{}, fmt.Errorf("shipped profile: %v", problems[0].In(path))
 	}
-	return Shipped{p, text}, nil
+	return Document{p, text}, nil
 }
 
 // unknown says which name was probably meant.
