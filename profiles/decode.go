@@ -230,7 +230,7 @@ func example(into encoding.TextUnmarshaler) string {
 		return `"2MB"`
 	case "*link.Duration":
 		return `"250ms"`
-	case "*stage.Limit":
+	case "*queue.Limit":
 		return `"500kB", "60packets" or "100ms"`
 	}
 	if m, ok := into.(encoding.TextMarshaler); ok {

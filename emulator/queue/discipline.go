@@ -1,10 +1,10 @@
-package stage
+package queue
 
 import "farlink/emulator/link"
 
 // newDiscipline returns the active queue management that c names; nil for
 // droptail and drophead.
-func newDiscipline(c QueueConfig, draw link.Draw) discipline {
+func newDiscipline(c Config, draw link.Draw) discipline {
 	switch c.Discipline {
 	case "red":
 		return newRED(c, draw.Sub("red"))
@@ -16,7 +16,7 @@ func newDiscipline(c QueueConfig, draw link.Draw) discipline {
 	return nil
 }
 
-func (c QueueConfig) checkDiscipline(report link.Report) {
+func (c Config) checkDiscipline(report link.Report) {
 	switch c.Discipline {
 	case "", "droptail", "drophead":
 		if c.ECN {
@@ -44,7 +44,7 @@ func (c QueueConfig) checkDiscipline(report link.Report) {
 }
 
 // checkOwner reports the settings of a discipline that is not chosen.
-func (c QueueConfig) checkOwner(name string, set bool, report link.Report) {
+func (c Config) checkOwner(name string, set bool, report link.Report) {
 	if set && c.Discipline != name {
 		report(name, "a table", `discipline = "`+name+`" beside it, or no such table`)
 	}

@@ -1,4 +1,4 @@
-package stage
+package queue
 
 import (
 	"math"
@@ -18,15 +18,15 @@ const (
 // discipline is an active queue management: it may drop a packet when it
 // arrives or when it would be served.
 type discipline interface {
-	arrive(p *link.Packet, r *room) verdict
-	leave(p *link.Packet, now link.Time, r *room) verdict
+	arrive(p *link.Packet, r *Room) verdict
+	leave(p *link.Packet, now link.Time, r *Room) verdict
 	// inherit takes over the state of the discipline before it.
 	inherit(old discipline)
 	probes(yield func(link.Probe))
 }
 
-// room is where packets wait for a server: a FIFO with limit and discipline.
-type room struct {
+// Room is where packets wait for a server: a FIFO with limit and discipline.
+type Room struct {
 	framing
 	fifo       link.FIFO
 	line       int64 // bytes on the line of all that waits
@@ -43,8 +43,9 @@ type room struct {
 	marked     int        // CE set by the discipline
 }
 
-func newRoom(c QueueConfig, draw link.Draw) room {
-	r := room{
+// NewRoom returns the waiting room that c describes, served at the rate of c.
+func NewRoom(c Config, draw link.Draw) Room {
+	r := Room{
 		framing: newFraming(c.FramingConfig), limit: c.Limit,
 		maxPackets: math.MaxInt, maxBytes: math.MaxInt, maxLine: math.MaxInt64,
 		headDrop: c.Discipline == "drophead", ecn: c.ECN,
@@ -56,12 +57,13 @@ func newRoom(c QueueConfig, draw link.Draw) room {
 		r.maxBytes = int(c.Limit.Bytes)
 	}
 	r.aqm = newDiscipline(c, draw)
-	r.serveAt(int64(c.Rate))
+	r.ServeAt(int64(c.Rate))
 	return r
 }
 
-// serveAt notes the rate, which a limit in time turns into bytes.
-func (r *room) serveAt(rate int64) {
+// ServeAt notes the rate at which the room is served from now on, bit/s, 0
+// unlimited; it turns a limit in time into bytes.
+func (r *Room) ServeAt(rate int64) {
 	r.rate = rate
 	if r.limit.Time <= 0 {
 		return
@@ -73,13 +75,13 @@ func (r *room) serveAt(rate int64) {
 }
 
 // fits reports whether p has room beside what waits.
-func (r *room) fits(p *link.Packet) bool {
+func (r *Room) fits(p *link.Packet) bool {
 	return r.fifo.Len() < r.maxPackets && r.fifo.Bytes()+int(p.Size) <= r.maxBytes &&
-		(r.maxLine == math.MaxInt64 || r.line+r.framing.line(p.Size) <= r.maxLine)
+		(r.maxLine == math.MaxInt64 || r.line+r.framing.Line(p.Size) <= r.maxLine)
 }
 
-// join lets p wait, or loses it or what is at the head.
-func (r *room) join(p link.Packet, out link.Sink) {
+// Join lets p wait, or loses it or what is at the head.
+func (r *Room) Join(p link.Packet, out link.Sink) {
 	if r.aqm != nil && r.lost(r.aqm.arrive(&p, r), &p) {
 		r.dropEarly(p, p.When, out)
 		return
@@ -90,18 +92,18 @@ func (r *room) join(p link.Packet, out link.Sink) {
 			out.Lose(p, link.Cause{Reason: link.QueueFull})
 			return
 		}
-		head := r.pop()
+		head := r.Pop()
 		head.When = p.When
 		out.Lose(head, link.Cause{Reason: link.HeadDropped})
 	}
-	r.push(p)
+	r.Push(p)
 }
 
-// take returns the next packet to serve at now; ok is false when none is
+// Take returns the next packet to serve at now; ok is false when none is
 // left. What the discipline drops on the way is lost at now.
-func (r *room) take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
+func (r *Room) Take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
 	for r.fifo.Len() > 0 {
-		p = r.pop()
+		p = r.Pop()
 		if r.aqm != nil && r.lost(r.aqm.leave(&p, now, r), &p) {
 			r.dropEarly(p, now, out)
 			continue
@@ -112,11 +114,11 @@ func (r *room) take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
 }
 
 // marks reports whether a signal to p is a mark rather than a loss.
-func (r *room) marks(p *link.Packet) bool { return r.ecn && p.Mark&link.ECT != 0 }
+func (r *Room) marks(p *link.Packet) bool { return r.ecn && p.Mark&link.ECT != 0 }
 
 // lost carries out a verdict as far as it concerns p itself, and reports
 // whether p is to be lost.
-func (r *room) lost(v verdict, p *link.Packet) bool {
+func (r *Room) lost(v verdict, p *link.Packet) bool {
 	if v == signal && r.marks(p) {
 		p.Mark |= link.CE
 		r.marked++
@@ -125,29 +127,52 @@ func (r *room) lost(v verdict, p *link.Packet) bool {
 	return v != keep
 }
 
-func (r *room) dropEarly(p link.Packet, now link.Time, out link.Sink) {
+func (r *Room) dropEarly(p link.Packet, now link.Time, out link.Sink) {
 	r.early++
 	p.When = now
 	out.Lose(p, link.Cause{Reason: link.EarlyDropped})
 }
 
-func (r *room) push(p link.Packet) {
-	r.line += r.framing.line(p.Size)
+// Push lets p wait whether there is room or not: what is adopted.
+func (r *Room) Push(p link.Packet) {
+	r.line += r.framing.Line(p.Size)
 	r.fifo.Push(p)
 }
 
-func (r *room) pop() link.Packet {
+// Pop removes the packet at the front; there must be one.
+func (r *Room) Pop() link.Packet {
 	p := r.fifo.Pop()
-	r.line -= r.framing.line(p.Size)
+	r.line -= r.framing.Line(p.Size)
 	return p
 }
 
-// delay returns how long what waits takes to serve at the present rate.
-func (r *room) delay() link.Duration {
+// Len returns how many packets wait.
+func (r *Room) Len() int { return r.fifo.Len() }
+
+// Bytes is the sum of the sizes of what waits.
+func (r *Room) Bytes() int { return r.fifo.Bytes() }
+
+// Rate returns the rate at which the room is served, bit/s; 0 unlimited.
+func (r *Room) Rate() int64 { return r.rate }
+
+// Managed reports whether a discipline looks at every packet, even one that
+// need not wait.
+func (r *Room) Managed() bool { return r.aqm != nil }
+
+// Inherit takes over the state of a discipline of the same kind.
+func (r *Room) Inherit(old *Room) {
+	if r.aqm != nil && old.aqm != nil {
+		r.aqm.inherit(old.aqm)
+	}
+}
+
+// Delay returns how long what waits takes to serve at the present rate.
+func (r *Room) Delay() link.Duration {
 	return link.Rate(r.rate).Time(int(r.line))
 }
 
-func (r *room) probes(yield func(link.Probe)) {
+// Probes yields what was lost or marked, and the state of the discipline.
+func (r *Room) Probes(yield func(link.Probe)) {
 	yield(link.Probe{Name: "queue_full_packets", Value: float64(r.full)})
 	if r.aqm != nil {
 		yield(link.Probe{Name: "early_dropped_packets", Value: float64(r.early)})

@@ -1,4 +1,4 @@
-package stage
+package queue
 
 import "farlink/emulator/link"
 
@@ -109,8 +109,8 @@ func pieScale(p float64) float64 {
 	return 1
 }
 
-func (d *pie) arrive(p *link.Packet, q *room) verdict {
-	d.catchUp(p.When, q.delay().Seconds())
+func (d *pie) arrive(p *link.Packet, q *Room) verdict {
+	d.catchUp(p.When, q.Delay().Seconds())
 	switch {
 	case d.allowance > 0,
 		d.oldDelay < d.target.Seconds()/2 && d.probability < 0.2,
@@ -123,9 +123,9 @@ func (d *pie) arrive(p *link.Packet, q *room) verdict {
 	return drop
 }
 
-func (d *pie) leave(p *link.Packet, now link.Time, q *room) verdict {
+func (d *pie) leave(p *link.Packet, now link.Time, q *Room) verdict {
 	// Until now p waited with the others.
-	waits := link.Rate(q.rate).Time(int(q.line + q.framing.line(p.Size)))
+	waits := link.Rate(q.rate).Time(int(q.line + q.framing.Line(p.Size)))
 	d.catchUp(now, waits.Seconds())
 	return keep
 }

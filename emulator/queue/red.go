@@ -1,7 +1,8 @@
-package stage
+package queue
 
 import (
 	"math"
+	"strconv"
 
 	"farlink/emulator/link"
 )
@@ -32,6 +33,12 @@ func (c REDConfig) check(report link.Report) {
 	}
 }
 
+func checkProbability(path string, p float64, report link.Report) {
+	if !(p >= 0 && p <= 1) {
+		report(path, strconv.FormatFloat(p, 'g', -1, 64), "a probability, 0..1 (1% is 0.01)")
+	}
+}
+
 type red struct {
 	least, most float64 // bytes
 	peak        float64 // probability at most
@@ -42,7 +49,7 @@ type red struct {
 	idleSince   link.Time
 }
 
-func newRED(c QueueConfig, draw link.Draw) *red {
+func newRED(c Config, draw link.Draw) *red {
 	r := &red{peak: 0.1, weight: 0.002, draw: draw, count: -1, idleSince: link.Never}
 	r.most = float64(c.Limit.Holds(c.Rate)) / 4
 	r.least = r.most / 3
@@ -61,7 +68,7 @@ func newRED(c QueueConfig, draw link.Draw) *red {
 	return r
 }
 
-func (r *red) arrive(p *link.Packet, q *room) verdict {
+func (r *red) arrive(p *link.Packet, q *Room) verdict {
 	r.update(p.When, q)
 	switch {
 	case r.average < r.least:
@@ -87,7 +94,7 @@ func (r *red) arrive(p *link.Packet, q *room) verdict {
 
 // update moves the average: by the present queue, or, after the queue was
 // empty, as if small packets had come and found it so all the while.
-func (r *red) update(now link.Time, q *room) {
+func (r *red) update(now link.Time, q *Room) {
 	if r.idleSince == link.Never || q.fifo.Len() > 0 {
 		r.average += r.weight * (float64(q.fifo.Bytes()) - r.average)
 		return
@@ -99,7 +106,7 @@ func (r *red) update(now link.Time, q *room) {
 	r.idleSince = link.Never
 }
 
-func (r *red) leave(_ *link.Packet, now link.Time, q *room) verdict {
+func (r *red) leave(_ *link.Packet, now link.Time, q *Room) verdict {
 	if q.fifo.Len() == 0 {
 		r.idleSince = now
 	}

@@ -1,4 +1,4 @@
-package stage
+package queue
 
 import "farlink/emulator/link"
 
@@ -18,6 +18,10 @@ type FramingConfig struct {
 	Cell         link.Size `toml:"cell,omitempty"`
 	CellOverhead link.Size `toml:"cell_overhead,omitempty"`
 }
+
+// ethernetHeader is what a frame has before its payload: two addresses and
+// the type.
+const ethernetHeader = 14
 
 // layers says what each framing adds to a frame without FCS.
 var layers = map[string]int{"": 0, "l2": 0, "l1": 8 + 4 + 12, "l3": -ethernetHeader}
@@ -51,8 +55,8 @@ func newFraming(c FramingConfig) framing {
 	return framing{layers[c.Framing] + int(c.Overhead), max(int(c.Minimum), 1), int(c.Cell), int(c.Cell + c.CellOverhead)}
 }
 
-// line returns the bytes that a frame of size bytes takes on the line.
-func (f *framing) line(size uint16) int64 {
+// Line returns the bytes that a frame of size bytes takes on the line.
+func (f *framing) Line(size uint16) int64 {
 	n := max(int(size)+f.add, f.minimum)
 	if f.cell > 0 {
 		n = (n + f.cell - 1) / f.cell * f.cellOnLine
