@@ -82,3 +82,8 @@ type Granter interface {
 // relative to the configuration, "loss.probability"), what stands there, and
 // what was wanted.
 type Report func(path, got, want string)
+
+// Under returns a Report for what stands in the table name.
+func (r Report) Under(name string) Report {
+	return func(path, got, want string) { r(name+"."+path, got, want) }
+}

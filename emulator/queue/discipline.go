@@ -33,13 +33,13 @@ func (c Config) checkDiscipline(report link.Report) {
 	c.checkOwner("codel", c.CoDel != nil, report)
 	c.checkOwner("pie", c.PIE != nil, report)
 	if c.RED != nil {
-		c.RED.check(under("red", report))
+		c.RED.check(report.Under("red"))
 	}
 	if c.CoDel != nil {
-		c.CoDel.check(under("codel", report))
+		c.CoDel.check(report.Under("codel"))
 	}
 	if c.PIE != nil {
-		c.PIE.check(under("pie", report))
+		c.PIE.check(report.Under("pie"))
 	}
 }
 
@@ -48,9 +48,4 @@ func (c Config) checkOwner(name string, set bool, report link.Report) {
 	if set && c.Discipline != name {
 		report(name, "a table", `discipline = "`+name+`" beside it, or no such table`)
 	}
-}
-
-// under returns a Report for what stands in the table name.
-func under(name string, report link.Report) link.Report {
-	return func(path, got, want string) { report(name+"."+path, got, want) }
 }

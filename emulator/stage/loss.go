@@ -41,19 +41,19 @@ func (c LossConfig) Check(report link.Report) {
 		report("ber_size", c.BERSize.String(), "at most 9216B")
 	}
 	if c.Gilbert != nil {
-		c.Gilbert.check(under("gilbert", report))
+		c.Gilbert.check(report.Under("gilbert"))
 	}
 	if c.GilbertTime != nil {
-		c.GilbertTime.check(under("gilbert_time", report))
+		c.GilbertTime.check(report.Under("gilbert_time"))
 	}
 	if c.FourState != nil {
-		c.FourState.check(under("four_state", report))
+		c.FourState.check(report.Under("four_state"))
 	}
 	if c.Pattern != nil {
-		c.Pattern.check(under("pattern", report))
+		c.Pattern.check(report.Under("pattern"))
 	}
 	if c.NOfM != nil {
-		c.NOfM.check(under("n_of_m", report))
+		c.NOfM.check(report.Under("n_of_m"))
 	}
 }
 

@@ -23,7 +23,7 @@ func (c PathConfig) Check(report link.Report) {
 		report("delay", c.Delay.String(), "0..1h")
 	}
 	if c.Jitter != nil {
-		c.Jitter.check(c.Delay, under("jitter", report))
+		c.Jitter.check(c.Delay, report.Under("jitter"))
 	}
 }
 
