@@ -4,23 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"farlink/profiles"
 )
 
 // Problem is one thing wrong with a document: where it stands, what stands
 // there, what was wanted.
-type Problem struct {
-	// Path within the document: "links.main.profile",
-	// "overrides.down.loss.probability".
-	Path string `json:"path"`
-	// Line in the file, from 1; 0 when the document has no lines.
-	Line int    `json:"line,omitempty"`
-	Got  string `json:"got"`
-	Want string `json:"want"`
-}
-
-func (p Problem) String() string {
-	return fmt.Sprintf("%s: got %s, want %s", p.Path, p.Got, p.Want)
-}
+type Problem = profiles.Problem
 
 // Problems is everything wrong with a document, as an error.
 type Problems []Problem

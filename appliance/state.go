@@ -127,4 +127,5 @@ type Applied struct {
 	NotYet    string      `json:"not_effective,omitempty" doc:"Why the link is not as asked."`
 	Want      Want        `json:"want"`
 	Links     []LinkState `json:"links"`
+	Warnings  []Problem   `json:"warnings,omitempty" doc:"What works but is probably not meant."`
 }

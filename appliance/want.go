@@ -3,6 +3,8 @@ package appliance
 import (
 	"maps"
 	"slices"
+
+	"farlink/emulator"
 )
 
 // Mode is what a pair does with frames.
@@ -22,8 +24,8 @@ var Modes = []Mode{Emulate, Bypass, CutOff}
 // MainLink is the name of the link that stands in the Want itself.
 const MainLink = "main"
 
-// Clean, in place of a link's name, lets frames pass unharmed.
-const Clean = "clean"
+// Pass, in place of a link's name, lets frames pass unharmed.
+const Pass = emulator.Pass
 
 // Link says what one emulated link is.
 type Link struct {
@@ -52,7 +54,7 @@ type Rule struct {
 	Protocol    string `json:"protocol,omitempty" toml:"protocol" doc:"tcp, udp, icmp, … or a number." example:"udp"`
 	DevicePort  string `json:"device_port,omitempty" toml:"device_port" doc:"Transport port or range at the device side." example:"5000-5100"`
 	NetworkPort string `json:"network_port,omitempty" toml:"network_port" doc:"Transport port or range at the network side." example:"443"`
-	Link        string `json:"link" toml:"link" doc:"Name of a link, main, or clean: past all links." example:"main"`
+	Link        string `json:"link" toml:"link" doc:"Name of a link, main, or pass: past all links." example:"main"`
 }
 
 // Want is what a user wants of one pair. The commonest is a mode and one
@@ -63,7 +65,7 @@ type Want struct {
 	Link
 	Links   map[string]Link `json:"links,omitempty" toml:"links" doc:"Further links by name."`
 	Rules   []Rule          `json:"rules,omitempty" toml:"rules" doc:"Which frames take which link; first match wins."`
-	Default string          `json:"default,omitempty" toml:"default" doc:"Link of the frames no rule matches: a name, main (when not given) or clean."`
+	Default string          `json:"default,omitempty" toml:"default" doc:"Link of the frames no rule matches: a name, main (when not given) or pass."`
 }
 
 // Names returns the names of all links, main first, the others sorted.

@@ -1,0 +1,185 @@
+package appliance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+)
+
+// saved is a pair's file in the state directory.
+type saved struct {
+	Want      Want      `json:"want"`
+	Version   uint64    `json:"version"`
+	AppliedAt time.Time `json:"applied_at"`
+}
+
+func (p *pair) file() string { return "pair-" + p.cfg.Name + ".json" }
+
+// restore takes up the last want, or the one to boot with.
+func (p *pair) restore() error {
+	s := saved{Want: p.cfg.Boot}
+	found, err := p.box.store.Load(p.file(), &s)
+	if err != nil {
+		return err
+	}
+	c, problems := p.box.compile(s.Want)
+	if len(problems) > 0 && found {
+		return fmt.Errorf("state file %s: %w; mend it or remove it", p.box.store.Path(p.file()), problems)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("pair %s: boot: %w", p.cfg.Name, problems)
+	}
+	p.take(c, s.Want, s.Version, s.AppliedAt)
+	return nil
+}
+
+// take makes the want the one in force.
+func (p *pair) take(c compiled, w Want, version uint64, at time.Time) {
+	p.built = c
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version = version
+	p.state.Want, p.state.ETag, p.state.AppliedAt = w, etag(version), at
+	p.state.Links = c.links
+}
+
+// etag is how a version is written.
+func etag(version uint64) string { return fmt.Sprintf("v%d", version) }
+
+// apply makes want the one in force, all of it or nothing; the loop runs it.
+func (p *pair) apply(ctx context.Context, want Want, o Options) (Applied, error) {
+	if now := etag(p.version); o.IfMatch != "" && o.IfMatch != now {
+		return Applied{}, Stale{o.IfMatch, now}
+	}
+	if want.Mode == "" {
+		want.Mode = Emulate
+	}
+	c, problems := p.box.compile(want)
+	if len(problems) > 0 {
+		return Applied{}, problems
+	}
+	changed := !reflect.DeepEqual(want, p.state.Want)
+	if o.DryRun {
+		return Applied{ETag: etag(p.version), DryRun: true, Changed: changed, Hitless: p.hitless(c), Effective: true, Want: want, Links: c.links, Warnings: c.warnings}, nil
+	}
+	hitless := p.hitless(c)
+	if err := p.drive(ctx, c); err != nil {
+		return Applied{}, err
+	}
+	version, at := p.version, time.Now()
+	if changed {
+		version++
+		if err := p.box.store.Save(p.file(), saved{want, version, at}); err != nil {
+			return Applied{}, errors.Join(err, p.drive(ctx, p.built))
+		}
+	}
+	p.take(c, want, version, at)
+	p.mu.Lock()
+	p.state.Hitless = hitless
+	p.mu.Unlock()
+	if p.engine != nil {
+		p.settle()
+	}
+	p.event(KindApplied, o.By, c.String())
+	s := p.snapshot()
+	return Applied{ETag: s.ETag, AppliedAt: at, Changed: changed, Hitless: hitless, Effective: s.Effective, NotYet: s.NotYet, Want: want, Links: c.links, Warnings: c.warnings}, nil
+}
+
+// patch lays a merge patch (RFC 7396) over the want in force.
+func (p *pair) patch(ctx context.Context, doc []byte, o Options) (Applied, error) {
+	if now := etag(p.version); o.IfMatch != "" && o.IfMatch != now {
+		return Applied{}, Stale{o.IfMatch, now}
+	}
+	want, problems := merge(p.state.Want, doc)
+	if len(problems) > 0 {
+		return Applied{}, problems
+	}
+	return p.apply(ctx, want, o)
+}
+
+// hitless reports whether going over to c loses or reorders no frame: links
+// are swapped between two frames, but a change of mode lets frames overtake
+// those inside.
+func (p *pair) hitless(c compiled) bool {
+	return p.engine != nil && c.mode == p.built.mode
+}
+
+// drive has the engine do what c says. Without an engine there is nothing to
+// do: the next one starts with it.
+func (p *pair) drive(ctx context.Context, c compiled) error {
+	e := p.engine
+	if e == nil {
+		return nil
+	}
+	if !bytes.Equal(c.document, p.built.document) {
+		if err := e.Apply(ctx, c.document); err != nil {
+			return NotReady{p.cfg.Name, err.Error()}
+		}
+	}
+	mode := c.mode
+	if p.disrupts.cutting() {
+		mode = CutOff
+	}
+	if err := e.SetMode(ctx, mode); err != nil {
+		return errors.Join(NotReady{p.cfg.Name, err.Error()}, e.Apply(ctx, p.built.document))
+	}
+	return nil
+}
+
+// merge returns want changed by the merge patch in doc.
+func merge(want Want, doc []byte) (Want, Problems) {
+	change, err := decode(doc)
+	if err != nil {
+		return want, Problems{{Got: err.Error(), Want: "a JSON document"}}
+	}
+	if _, ok := change.(map[string]any); !ok {
+		return want, Problems{{Got: "a patch that is not an object", Want: `an object, such as {"profile": "clear"}`}}
+	}
+	old, err := json.Marshal(want)
+	if err != nil {
+		return want, Problems{{Got: err.Error(), Want: "a want"}}
+	}
+	tree, err := decode(old)
+	if err != nil {
+		return want, Problems{{Got: err.Error(), Want: "a want"}}
+	}
+	merged, err := json.Marshal(mergePatch(tree, change))
+	if err != nil {
+		return want, Problems{{Got: err.Error(), Want: "a want"}}
+	}
+	return ParseWant(merged)
+}
+
+// decode reads JSON with its numbers as they stand: a seed has 64 bits.
+func decode(doc []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err = d.Decode(&v); err == nil && d.More() {
+		err = errors.New("something behind the end of the document")
+	}
+	return v, err
+}
+
+// mergePatch is the function MergePatch of RFC 7396, clause 2.
+func mergePatch(target, patch any) any {
+	change, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, ok := target.(map[string]any)
+	if !ok {
+		t = map[string]any{}
+	}
+	for key, value := range change {
+		if value == nil {
+			delete(t, key)
+		} else {
+			t[key] = mergePatch(t[key], value)
+		}
+	}
+	return t
+}

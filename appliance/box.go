@@ -1,0 +1,176 @@
+package appliance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Box is the whole appliance.
+type Box struct {
+	name, version string
+	started       time.Time
+	ports         Ports
+	engines       Engines
+	store         *Store
+	pairs         []*pair
+	bus           bus
+}
+
+// Parts are what a box is made of.
+type Parts struct {
+	Name    string // of the box
+	Version string // of the program
+	Pairs   []PairConfig
+	Ports   Ports
+	Engines Engines
+	Store   *Store
+}
+
+// Open makes a box: it takes up the last want of each pair and takes the
+// ports. Every reason why it cannot is in the error; nothing is held then.
+func Open(ctx context.Context, parts Parts) (*Box, error) {
+	b := &Box{name: parts.Name, version: parts.Version, started: time.Now(),
+		ports: parts.Ports, engines: parts.Engines, store: parts.Store}
+	err := b.store.Sweep()
+	for _, c := range parts.Pairs {
+		p := newPair(b, c)
+		b.pairs = append(b.pairs, p)
+		err = errors.Join(err, p.restore())
+		held, refused := b.ports.Prepare(ctx, c)
+		if err = errors.Join(err, refused); refused == nil {
+			p.held = held
+		}
+	}
+	if err != nil {
+		for _, p := range b.pairs {
+			err = errors.Join(err, p.release())
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+// Run keeps the box going until ctx ends, then gives the ports back.
+func (b *Box) Run(ctx context.Context) error {
+	group, inner := errgroup.WithContext(ctx)
+	for _, p := range b.pairs {
+		group.Go(func() error { return p.run(inner) })
+		group.Go(func() error { return p.watch(inner) })
+	}
+	err := group.Wait()
+	b.bus.publish(Event{Kind: KindShutdown, Text: "the daemon stops"})
+	return err
+}
+
+// State is the state of the whole box.
+func (b *Box) State() State {
+	s := State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
+	for _, p := range b.pairs {
+		s.Pairs = append(s.Pairs, p.snapshot())
+	}
+	return s
+}
+
+// pair finds a pair by name; "" is the only one.
+func (b *Box) pair(name string) (*pair, error) {
+	if name == "" && len(b.pairs) == 1 {
+		return b.pairs[0], nil
+	}
+	var have []string
+	for _, p := range b.pairs {
+		if p.cfg.Name == name {
+			return p, nil
+		}
+		have = append(have, p.cfg.Name)
+	}
+	return nil, NoPair{name, have}
+}
+
+// Want returns what was asked of the pair, and its version.
+func (b *Box) Want(pair string) (Want, string, error) {
+	p, err := b.pair(pair)
+	if err != nil {
+		return Want{}, "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state.Want, p.state.ETag, nil
+}
+
+// Apply makes want the one in force on the pair: all of it, or nothing and
+// every reason why not.
+func (b *Box) Apply(ctx context.Context, name string, want Want, o Options) (Applied, error) {
+	return b.change(ctx, name, func(p *pair) (Applied, error) { return p.apply(ctx, want, o) })
+}
+
+// Patch lays a merge patch (RFC 7396, a JSON document) over the want in
+// force.
+func (b *Box) Patch(ctx context.Context, name string, patch []byte, o Options) (Applied, error) {
+	return b.change(ctx, name, func(p *pair) (Applied, error) { return p.patch(ctx, patch, o) })
+}
+
+func (b *Box) change(ctx context.Context, name string, f func(*pair) (Applied, error)) (a Applied, err error) {
+	p, err := b.pair(name)
+	if err != nil {
+		return a, err
+	}
+	if asked := p.ask(ctx, func() { a, err = f(p) }); asked != nil {
+		return Applied{}, asked
+	}
+	return a, err
+}
+
+// Disrupt begins a link event on the pair: it is cut for a time, or flaps.
+func (b *Box) Disrupt(ctx context.Context, pair string, d Disruption, by string) (begun Disruption, err error) {
+	p, err := b.pair(pair)
+	if err != nil {
+		return d, err
+	}
+	if problems := d.check(); len(problems) > 0 {
+		return d, problems
+	}
+	// The event outlives the call that asks for it.
+	if asked := p.ask(ctx, func() { begun, err = p.disrupt(context.WithoutCancel(ctx), d, by) }); asked != nil {
+		return d, asked
+	}
+	return begun, err
+}
+
+// Reset takes every pair back to what it boots with and ends link events.
+func (b *Box) Reset(ctx context.Context, by string) error {
+	var all error
+	for _, p := range b.pairs {
+		var err error
+		asked := p.ask(ctx, func() {
+			p.disruptEnd(by)
+			_, err = p.apply(ctx, p.cfg.Boot, Options{By: by})
+		})
+		all = errors.Join(all, asked, err)
+	}
+	b.bus.publish(Event{Kind: KindReset, By: by, Text: "back to the boot state"})
+	return all
+}
+
+// Subscribe returns the events after the id, as far as they are kept, and
+// then those that come. Close it.
+func (b *Box) Subscribe(after uint64) *Subscription { return b.bus.subscribe(after) }
+
+// Ready says why the box cannot be trusted with a run; nil when it can.
+func (b *Box) Ready() error {
+	var all error
+	for _, s := range b.State().Pairs {
+		switch {
+		case s.Word == Fault || s.Word == Starting:
+			all = errors.Join(all, NotReady{s.Name, fmt.Sprintf("%s %s", s.Word, s.Why)})
+		case s.Verdict.Word == Invalid:
+			all = errors.Join(all, NotReady{s.Name, "verdict INVALID: " + s.Verdict.Reason})
+		case !s.Effective:
+			all = errors.Join(all, NotReady{s.Name, "not effective: " + s.NotYet})
+		}
+	}
+	return all
+}

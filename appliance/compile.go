@@ -1,0 +1,200 @@
+package appliance
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"farlink/emulator"
+	"farlink/profiles"
+)
+
+// compiled is a want that was found good: what the engine is told.
+type compiled struct {
+	mode     Mode
+	document []byte // emulator.Spec as JSON
+	links    []LinkState
+	warnings Problems
+}
+
+// String is one line for people: "emulate geo/qirse-sat@1a2b3c4 seed 7".
+func (c compiled) String() string {
+	parts := []string{string(c.mode)}
+	for _, l := range c.links {
+		s := fmt.Sprintf("%s@%s seed %d", l.Profile, l.Hash, l.Seed)
+		if l.Name != MainLink {
+			s = l.Name + ": " + s
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// specDocument is emulator.Spec as it is written.
+type specDocument struct {
+	Links   []specLink `json:"links"`
+	Rules   []Rule     `json:"rules,omitempty"`
+	Default string     `json:"default"`
+}
+
+type specLink struct {
+	Name    string          `json:"name"`
+	Seed    uint64          `json:"seed"`
+	Profile json.RawMessage `json:"profile"`
+}
+
+// compile checks all of a want and builds what the engine is told. It
+// returns every problem; warnings are none.
+func (b *Box) compile(w Want) (compiled, Problems) {
+	c := compiled{mode: w.Mode}
+	var bad Problems
+	switch w.Mode {
+	case Emulate, Bypass, CutOff:
+	case "":
+		c.mode = Emulate
+	default:
+		bad = append(bad, Problem{Path: "mode", Got: fmt.Sprintf("%q", w.Mode), Want: "emulate, bypass or cut"})
+	}
+	d := specDocument{Default: w.Default, Rules: w.Rules}
+	if d.Default == "" {
+		d.Default = MainLink
+	}
+	for _, name := range w.Names() {
+		l, prefix := w.Link, ""
+		if name != MainLink {
+			l, prefix = w.Links[name], "links."+name+"."
+		}
+		p, problems := l.resolve(prefix)
+		for _, one := range problems {
+			if one.Level == profiles.Warning {
+				c.warnings = append(c.warnings, one)
+			} else {
+				bad = append(bad, one)
+			}
+		}
+		if p == nil {
+			continue
+		}
+		d.Links = append(d.Links, specLink{name, l.Seed, p.JSON()})
+		c.links = append(c.links, describe(name, l, p))
+	}
+	if len(bad) > 0 {
+		return c, bad
+	}
+	return c, c.spec(d)
+}
+
+// spec writes the document and has the emulator check it.
+func (c *compiled) spec(d specDocument) (bad Problems) {
+	var err error
+	if c.document, err = json.Marshal(d); err != nil {
+		return Problems{{Got: err.Error(), Want: "a document that JSON can hold"}}
+	}
+	_, problems := emulator.ParseSpec(c.document)
+	for _, p := range problems {
+		// The profiles themselves were checked one by one.
+		if p.Level == profiles.Error && !strings.HasPrefix(p.Path, "links[") {
+			bad = append(bad, p)
+		}
+	}
+	return bad
+}
+
+// describe says what a link runs.
+func describe(name string, l Link, p *profiles.Profile) LinkState {
+	s := LinkState{Name: name, Profile: l.Profile, Hash: p.ShortHash(), Seed: l.Seed, About: p.About}
+	if l.Inline != "" {
+		s.Profile = p.Name
+		if p.Name == "" {
+			s.Profile = "inline"
+		}
+	}
+	return s
+}
+
+// resolve finds the link's profile and lays the overrides over it. The paths
+// of problems begin with prefix. The profile is nil if one is an error.
+func (l Link) resolve(prefix string) (*profiles.Profile, []Problem) {
+	p, problems := l.base(prefix)
+	if p == nil || len(l.Overrides) == 0 {
+		return p, problems
+	}
+	patch, err := json.Marshal(l.Overrides)
+	if err != nil {
+		return nil, append(problems, Problem{Path: prefix + "overrides", Got: err.Error(), Want: "a table"})
+	}
+	// What is found now replaces what was found of the base.
+	p, problems = p.Merge(patch)
+	return p, under(prefix+"overrides", problems)
+}
+
+// base is the profile without overrides.
+func (l Link) base(prefix string) (*profiles.Profile, []Problem) {
+	if l.Inline != "" && l.Profile != "" {
+		return nil, []Problem{{Path: prefix + "inline", Got: "a profile beside the name " + l.Profile, Want: "either profile or inline"}}
+	}
+	if l.Inline != "" {
+		p, problems := profiles.Parse([]byte(l.Inline))
+		return p, under(prefix+"inline", problems)
+	}
+	if l.Profile == "" {
+		return nil, []Problem{{Path: prefix + "profile", Got: "nothing", Want: "the name of a profile, such as clear"}}
+	}
+	s, err := profiles.Lookup(l.Profile)
+	if err != nil {
+		got, want, _ := strings.Cut(err.Error(), ": want ")
+		return nil, []Problem{{Path: prefix + "profile", Got: got, Want: want}}
+	}
+	return s.Profile, nil
+}
+
+// under puts the problems' paths under a prefix.
+func under(prefix string, problems []Problem) []Problem {
+	for i := range problems {
+		problems[i].Path = strings.TrimSuffix(prefix+"."+problems[i].Path, ".")
+	}
+	return problems
+}
+
+// ParseWant reads a want as JSON. Unknown keys and wrong types are problems;
+// whether the links can be built is found by Apply.
+func ParseWant(doc []byte) (w Want, bad Problems) {
+	for _, p := range profiles.ReadJSON(doc, &w) {
+		if p.Level == profiles.Error {
+			bad = append(bad, p)
+		}
+	}
+	return w, bad
+}
+
+// Profiles lists the profiles of the box by name.
+func (b *Box) Profiles() ([]ProfileInfo, error) {
+	shipped, err := profiles.Library()
+	if err != nil {
+		return nil, fmt.Errorf("list profiles: %w", err)
+	}
+	list := make([]ProfileInfo, len(shipped))
+	for i, s := range shipped {
+		list[i] = inform(s.Profile)
+	}
+	return list, nil
+}
+
+// Profile returns the document of a profile, as TOML.
+func (b *Box) Profile(name string) ([]byte, error) {
+	s, err := profiles.Lookup(name)
+	return s.Text, err
+}
+
+// inform says what identifies a profile: its four numbers.
+func inform(p *profiles.Profile) ProfileInfo {
+	e := p.Expect
+	i := ProfileInfo{Name: p.Name, About: p.About, Hash: p.ShortHash(), Shipped: true,
+		RTT: e.RTT.String(), Down: e.Down.String(), Up: e.Up.String(), Loss: percent(e.LossDown)}
+	if e.LossUp != e.LossDown {
+		i.Loss += " down, " + percent(e.LossUp) + " up"
+	}
+	return i
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g%%", share*100) }

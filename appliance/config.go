@@ -1,0 +1,168 @@
+package appliance
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"farlink/emulator/link"
+	"farlink/profiles"
+)
+
+// Config is the configuration file of `farlink serve`. What each key means
+// stands in docs/config.toml, which a test reads.
+type Config struct {
+	Name  string       `toml:"name"`
+	State string       `toml:"state"`
+	API   APIConfig    `toml:"api"`
+	Pairs []PairConfig `toml:"pairs"`
+}
+
+// APIConfig is how the box is driven.
+type APIConfig struct {
+	Listen       string        `toml:"listen"`
+	AllowedHosts []string      `toml:"allowed_hosts"`
+	Tokens       []TokenConfig `toml:"tokens"`
+}
+
+// TokenConfig is a bearer token that stands in the configuration.
+type TokenConfig struct {
+	Name   string `toml:"name"`
+	Scope  string `toml:"scope"`
+	Secret string `toml:"secret"`
+}
+
+// Defaults of what a configuration does not say.
+const (
+	DefaultListen    = "127.0.0.1:8080"
+	DefaultState     = "/var/lib/farlink"
+	DefaultFailAfter = 250 * link.Millisecond
+	DefaultMemory    = 256 * link.Size(1e6)
+	DefaultProfile   = "clear"
+)
+
+// ReadConfig reads the configuration file. The problems name the file, and
+// are the error that err is when there are any.
+func ReadConfig(path string) (Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("configuration: %w", err)
+	}
+	c, problems := ParseConfig(text)
+	if len(problems) == 0 {
+		return c, nil
+	}
+	for i := range problems {
+		problems[i] = problems[i].In(path)
+	}
+	return c, problems
+}
+
+// ParseConfig reads a configuration and fills in what it does not say.
+func ParseConfig(text []byte) (c Config, bad Problems) {
+	for _, p := range profiles.ReadTOML(text, &c) {
+		if p.Level == profiles.Error {
+			bad = append(bad, p)
+		}
+	}
+	if len(bad) > 0 {
+		return c, bad
+	}
+	c.fill()
+	return c, c.check()
+}
+
+func (c *Config) fill() {
+	if c.Name == "" {
+		c.Name, _ = os.Hostname()
+	}
+	set(&c.State, DefaultState)
+	set(&c.API.Listen, DefaultListen)
+	for i := range c.API.Tokens {
+		set(&c.API.Tokens[i].Scope, "drive")
+	}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if len(c.Pairs) == 1 {
+			set(&p.Name, "main")
+		}
+		set(&p.Fallback, Bypass)
+		set(&p.FailAfter, DefaultFailAfter)
+		set(&p.Memory, DefaultMemory)
+		set(&p.Boot.Mode, Emulate)
+		if p.Boot.Profile == "" && p.Boot.Inline == "" {
+			p.Boot.Profile = DefaultProfile
+		}
+	}
+}
+
+// set gives a key that was not given its default.
+func set[T comparable](key *T, value T) {
+	var none T
+	if *key == none {
+		*key = value
+	}
+}
+
+var pairName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// check lists everything wrong with the configuration.
+func (c *Config) check() (bad Problems) {
+	say := func(path, got, want string) { bad = append(bad, Problem{Path: path, Got: got, Want: want}) }
+	if !strings.Contains(c.API.Listen, ":") {
+		say("api.listen", fmt.Sprintf("%q", c.API.Listen), `an address with a port, such as "127.0.0.1:8080"`)
+	}
+	if len(c.Pairs) == 0 {
+		say("pairs", "none", `at least one [[pairs]] with a = "eth1" and b = "eth2"`)
+	}
+	used := map[string]string{}
+	names := map[string]bool{}
+	for i, p := range c.Pairs {
+		path := fmt.Sprintf("pairs[%d].", i)
+		if !pairName.MatchString(p.Name) {
+			say(path+"name", fmt.Sprintf("%q", p.Name), "1 to 32 of a to z, 0 to 9 and -")
+		}
+		if names[p.Name] {
+			say(path+"name", fmt.Sprintf("%q once more", p.Name), "a name of its own")
+		}
+		names[p.Name] = true
+		for _, port := range []struct{ key, name string }{{"a", p.A}, {"b", p.B}} {
+			at := p.Netns + "/" + port.name
+			switch {
+			case port.name == "":
+				say(path+port.key, "nothing", "the name of an interface")
+			case used[at] != "":
+				say(path+port.key, fmt.Sprintf("%q, which is %s", port.name, used[at]), "a port of its own")
+			}
+			used[at] = path + port.key
+		}
+		p.check(path, say)
+	}
+	for i, t := range c.API.Tokens {
+		path := fmt.Sprintf("api.tokens[%d].", i)
+		if !slices.Contains([]string{"read", "drive", "admin"}, t.Scope) {
+			say(path+"scope", fmt.Sprintf("%q", t.Scope), "read, drive or admin")
+		}
+		if len(t.Secret) < 16 {
+			say(path+"secret", fmt.Sprintf("%d characters", len(t.Secret)), "at least 16")
+		}
+	}
+	return bad
+}
+
+func (p PairConfig) check(path string, say link.Report) {
+	if p.Fallback != Bypass && p.Fallback != CutOff {
+		say(path+"fallback", fmt.Sprintf("%q", p.Fallback), "bypass or cut")
+	}
+	if p.FailAfter < 50*link.Millisecond || p.FailAfter > 10*link.Second {
+		say(path+"fail_after", p.FailAfter.String(), "50ms to 10s")
+	}
+	if p.Memory < 1e6 {
+		say(path+"memory", p.Memory.String(), "at least 1MB")
+	}
+	if p.MTU != 0 && (p.MTU < 68 || p.MTU > 9216) {
+		say(path+"mtu", fmt.Sprint(p.MTU), "68 to 9216, or 0 to keep what the ports have")
+	}
+}

@@ -1,0 +1,95 @@
+package appliance
+
+import (
+	"context"
+
+	"farlink/emulator/link"
+)
+
+// Ports makes interfaces test ports and gives them back.
+type Ports interface {
+	// Prepare takes both ports of the pair. An error that will not mend
+	// itself is a Refused.
+	Prepare(ctx context.Context, p PairConfig) (Held, error)
+	// Watch calls changed when a port of the pair comes or goes, until ctx
+	// ends.
+	Watch(ctx context.Context, p PairConfig, changed func(port string, there bool)) error
+}
+
+// Held are the ports of a pair while they are test ports.
+type Held interface {
+	// Release gives the ports back as they were.
+	Release() error
+	// Close lets go of them as they are, for ports that have vanished.
+	Close() error
+}
+
+// Engines starts the processes that move frames.
+type Engines interface {
+	Start(ctx context.Context, c EngineConfig) (Engine, error)
+}
+
+// EngineConfig is what an engine is started with.
+type EngineConfig struct {
+	Pair PairConfig
+	// Document says what the links are; Mode what to do with frames.
+	Document []byte
+	Mode     Mode
+}
+
+// Engine moves the frames of one pair.
+type Engine interface {
+	// Apply swaps the links for those of the document between two frames.
+	// An error means that nothing has changed.
+	Apply(ctx context.Context, document []byte) error
+	// SetMode changes what happens to frames.
+	SetMode(ctx context.Context, m Mode) error
+	// Snapshot says how it goes. It does not disturb the engine.
+	Snapshot() Snapshot
+	// Done is closed when the engine has ended by itself; Err says why.
+	Done() <-chan struct{}
+	Err() error
+	// Close ends the engine and takes its programs off the ports.
+	Close() error
+	// PID is the engine's process.
+	PID() int
+}
+
+// Snapshot is how an engine is at an instant.
+type Snapshot struct {
+	Figures  Figures
+	Readings []Reading
+	Verdict  Verdict
+	// Driver says how frames are moved ("native XDP, copy").
+	Driver string
+	// NotEffective says why the links are not as asked, "" when they are.
+	NotEffective string
+	// Fallen is set while the program on the ports finds that the engine
+	// hangs and has taken its fallback.
+	Fallen bool
+}
+
+// PairConfig is a pair as the configuration has it.
+type PairConfig struct {
+	// Name of the pair, for documents and files: a to z, 0 to 9, and "-".
+	Name string `toml:"name"`
+	// A is the port on the device side, B the one on the network side.
+	A string `toml:"a"`
+	B string `toml:"b"`
+	// Netns is the network namespace that holds the ports; "" is the
+	// daemon's own.
+	Netns string `toml:"netns"`
+	// Fallback is what happens to frames when the engine dies or hangs:
+	// bypass or cut.
+	Fallback Mode `toml:"fallback"`
+	// FailAfter is how long an engine may be silent before it counts as
+	// hung.
+	FailAfter link.Duration `toml:"fail_after"`
+	// Memory bounds the frames held by the links of the pair.
+	Memory link.Size `toml:"memory"`
+	// MTU of both ports; 0 keeps the larger of what they have.
+	MTU int `toml:"mtu"`
+	// Boot is what the pair does when nothing else was asked, and after a
+	// reset.
+	Boot Want `toml:"boot"`
+}

@@ -1,0 +1,295 @@
+package appliance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
+	// steady is how long an engine must have run for its end to count as
+	// the first again.
+	steady = 30 * time.Second
+	// watching is how often the loop looks at what the engine says.
+	watching = 500 * time.Millisecond
+	// startup bounds how long an engine may take to start.
+	startup = 15 * time.Second
+)
+
+// pair owns one pair of ports and its engine. Everything that changes
+// happens in its loop, one thing after the other; others read the state
+// under the lock.
+type pair struct {
+	cfg   PairConfig
+	box   *Box
+	calls chan func()   // run by the loop
+	gone  chan string   // a port has vanished
+	back  chan struct{} // a port has come
+	ended chan struct{} // closed when the loop has
+
+	// The loop's own.
+	held     Held
+	built    compiled
+	disrupts *disruption
+
+	mu      sync.Mutex
+	state   PairState // without what snapshot adds
+	version uint64
+	engine  Engine // nil while there is none
+}
+
+func newPair(b *Box, c PairConfig) *pair {
+	return &pair{
+		cfg: c, box: b,
+		calls: make(chan func()), ended: make(chan struct{}),
+		gone: make(chan string, 2), back: make(chan struct{}, 1),
+		state: PairState{Name: c.Name, Word: Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
+	}
+}
+
+// run keeps an engine running until ctx ends, then gives the ports back.
+func (p *pair) run(ctx context.Context) error {
+	defer close(p.ended)
+	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
+		began := time.Now()
+		err := p.session(ctx)
+		if ctx.Err() != nil {
+			return p.release()
+		}
+		if time.Since(began) > steady {
+			retry = firstRetry
+		}
+		p.setWord(Fault, fmt.Sprintf("%v; next attempt in %v", err, retry))
+		if p.idle(ctx, retry) {
+			retry = firstRetry
+		}
+	}
+}
+
+// session prepares the ports, starts an engine and attends to it until it
+// ends, the ports vanish, or ctx ends.
+func (p *pair) session(ctx context.Context) (err error) {
+	if p.held == nil {
+		if p.held, err = p.box.ports.Prepare(ctx, p.cfg); err != nil {
+			p.held = nil
+			return err
+		}
+	}
+	starting, cancel := context.WithTimeout(ctx, startup)
+	defer cancel()
+	engine, err := p.box.engines.Start(starting, EngineConfig{p.cfg, p.built.document, p.mode()})
+	if err != nil {
+		return fmt.Errorf("start engine: %w", err)
+	}
+	p.began(engine)
+	err = p.attend(ctx, engine)
+	p.mu.Lock()
+	p.engine, p.state.Engine.PID = nil, 0
+	p.mu.Unlock()
+	return errors.Join(err, engine.Close())
+}
+
+// began takes note of a new engine.
+func (p *pair) began(e Engine) {
+	p.mu.Lock()
+	again := !p.state.Engine.Started.IsZero()
+	if again {
+		p.state.Engine.Restarts++
+	}
+	p.engine, p.state.Engine.PID, p.state.Engine.Started = e, e.PID(), time.Now()
+	p.state.Verdict = Verdict{Word: Valid}
+	p.mu.Unlock()
+	text := "engine started"
+	if again {
+		text = "engine started again"
+	}
+	p.event(KindEngine, "", text)
+	p.settle()
+}
+
+// attend does what there is to do while the engine runs.
+func (p *pair) attend(ctx context.Context, e Engine) error {
+	look := time.NewTicker(watching)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.Done():
+			return fmt.Errorf("engine ended: %w", e.Err())
+		case port := <-p.gone:
+			return errors.Join(fmt.Errorf("port %s has vanished", port), p.release())
+		case <-p.back:
+		case f := <-p.calls:
+			f()
+		case <-p.disrupts.due():
+			p.disruptOn(ctx)
+		case <-look.C:
+			p.look(e.Snapshot())
+		}
+	}
+}
+
+// idle waits for the next attempt while there is no engine; true when a port
+// came, which makes the attempt worth its while at once.
+func (p *pair) idle(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return false
+		case <-p.back:
+			return true
+		case port := <-p.gone:
+			err := errors.Join(fmt.Errorf("port %s has vanished", port), p.release())
+			p.setWord(Fault, err.Error())
+		case f := <-p.calls:
+			f()
+		case <-p.disrupts.due():
+			p.disruptOn(ctx)
+		}
+	}
+}
+
+// release gives the ports back, if they are held.
+func (p *pair) release() error {
+	if p.held == nil {
+		return nil
+	}
+	held := p.held
+	p.held = nil
+	return held.Release()
+}
+
+// watch tells the loop of ports that come and go.
+func (p *pair) watch(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := p.box.ports.Watch(ctx, p.cfg, func(port string, there bool) {
+			if !there {
+				select {
+				case p.gone <- port:
+				default:
+				}
+				return
+			}
+			select {
+			case p.back <- struct{}{}:
+			default:
+			}
+		})
+		if err != nil {
+			pause(ctx, lastRetry)
+		}
+	}
+	return nil
+}
+
+// pause waits for d or the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// mode is what frames are to undergo now: what was asked, unless a link
+// event says otherwise.
+func (p *pair) mode() Mode {
+	if p.disrupts.cutting() {
+		return CutOff
+	}
+	return p.built.mode
+}
+
+// settle makes the word follow what the engine does.
+func (p *pair) settle() {
+	switch p.mode() {
+	case Bypass:
+		p.setWord(Bypassing, "")
+	case CutOff:
+		p.setWord(Cutting, p.disrupts.why())
+	default:
+		p.setWord(Emulating, "")
+	}
+}
+
+// look follows the engine's verdict and its fallback.
+func (p *pair) look(s Snapshot) {
+	p.mu.Lock()
+	before := p.state.Verdict
+	p.state.Verdict = s.Verdict
+	p.mu.Unlock()
+	if before.Word != s.Verdict.Word {
+		p.box.bus.publish(Event{Kind: KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word),
+			Text: fmt.Sprintf("verdict %s: %s", s.Verdict.Word, s.Verdict.Reason)})
+	}
+	if s.Fallen {
+		p.setWord(Fault, fmt.Sprintf("engine hangs, frames go %s", p.cfg.Fallback))
+		return
+	}
+	p.settle()
+}
+
+// setWord changes the word and says so when it is another.
+func (p *pair) setWord(w Word, why string) {
+	p.mu.Lock()
+	same := p.state.Word == w
+	if !same {
+		p.state.Word, p.state.Since = w, time.Now()
+	}
+	p.state.Why = why
+	p.mu.Unlock()
+	if same {
+		return
+	}
+	text := string(w)
+	if why != "" {
+		text += ": " + why
+	}
+	p.box.bus.publish(Event{Kind: KindState, Pair: p.cfg.Name, Word: string(w), Text: text})
+}
+
+func (p *pair) event(k Kind, by, text string) {
+	p.box.bus.publish(Event{Kind: k, Pair: p.cfg.Name, By: by, Text: text})
+}
+
+// snapshot is the whole state of the pair.
+func (p *pair) snapshot() PairState {
+	p.mu.Lock()
+	s, e := p.state, p.engine
+	p.mu.Unlock()
+	s.Effective, s.NotYet = e != nil && s.Word != Fault, s.Why
+	if e == nil {
+		return s
+	}
+	now := e.Snapshot()
+	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
+	s.Engine.Driver = now.Driver
+	if now.NotEffective != "" {
+		s.Effective, s.NotYet = false, now.NotEffective
+	}
+	return s
+}
+
+// ask has the loop run f.
+func (p *pair) ask(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case p.calls <- func() { defer close(done); f() }:
+		<-done
+		return nil
+	case <-p.ended:
+		return NotReady{p.cfg.Name, "the daemon stops"}
+	case <-ctx.Done():
+		return fmt.Errorf("pair %s: %w", p.cfg.Name, ctx.Err())
+	}
+}

@@ -1,0 +1,97 @@
+package appliance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Store is the state directory: JSON that people can read and, while the
+// daemon is down, edit. A file is either the old one or the new one, never
+// half of it, whenever the power goes.
+type Store struct{ dir string }
+
+// OpenStore makes the directory if it is not there.
+func OpenStore(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	return &Store{dir}, nil
+}
+
+// Path returns where the file called name stands.
+func (s *Store) Path(name string) string { return filepath.Join(s.dir, name) }
+
+// Load reads the file called name into v; false if there is none.
+func (s *Store) Load(name string, v any) (bool, error) {
+	b, err := os.ReadFile(s.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("state file: %w", err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return false, fmt.Errorf("state file %s: %w; mend it or remove it", s.Path(name), err)
+	}
+	return true, nil
+}
+
+// Save writes v as the file called name: into a new file that is flushed and
+// then takes the name.
+func (s *Store) Save(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("state file %s: %w", name, err)
+	}
+	if err := s.write(s.Path(name), append(b, '\n')); err != nil {
+		return fmt.Errorf("state file: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) write(path string, b []byte) error {
+	f, err := os.CreateTemp(s.dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(s.dir)
+}
+
+// syncDir makes the new name itself durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Remove removes the file called name, if it is there.
+func (s *Store) Remove(name string) error {
+	err := os.Remove(s.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Sweep removes what a killed writer left.
+func (s *Store) Sweep() error {
+	left, err := filepath.Glob(s.Path(".new-*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
