@@ -169,7 +169,7 @@ func ParseWant(doc []byte) (w Want, bad Problems) {
 
 // Profiles lists the profiles of the box by name.
 func (b *Box) Profiles() ([]ProfileInfo, error) {
-	shipped, err := profiles.Library()
+	shipped, err := profiles.Shipped()
 	if err != nil {
 		return nil, fmt.Errorf("list profiles: %w", err)
 	}

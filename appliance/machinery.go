@@ -18,10 +18,9 @@ type Ports interface {
 
 // Held are the ports of a pair while they are test ports.
 type Held interface {
-	// Release gives the ports back as they were.
+	// Release gives the ports back as they were; one that has vanished needs
+	// nothing.
 	Release() error
-	// Close lets go of them as they are, for ports that have vanished.
-	Close() error
 }
 
 // Engines starts the processes that move frames.

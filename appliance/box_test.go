@@ -1,0 +1,421 @@
+package appliance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"farlink/emulator/link"
+)
+
+// testEngine is an engine that does as it is told and moves nothing.
+type testEngine struct {
+	mu        sync.Mutex
+	documents []string
+	modes     []Mode
+	snapshot  Snapshot
+	refuse    error
+	done      chan struct{}
+	closed    bool
+}
+
+func (e *testEngine) Apply(_ context.Context, doc []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refuse != nil {
+		return e.refuse
+	}
+	e.documents = append(e.documents, string(doc))
+	return nil
+}
+
+func (e *testEngine) SetMode(_ context.Context, m Mode) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.modes = append(e.modes, m)
+	return nil
+}
+
+func (e *testEngine) mode() Mode {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.modes[len(e.modes)-1]
+}
+
+func (e *testEngine) say(s Snapshot) { e.mu.Lock(); e.snapshot = s; e.mu.Unlock() }
+func (e *testEngine) Snapshot() Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.snapshot
+}
+func (e *testEngine) Done() <-chan struct{} { return e.done }
+func (e *testEngine) Err() error            { return errors.New("killed") }
+func (e *testEngine) Close() error          { e.closed = true; return nil }
+func (e *testEngine) PID() int              { return 4711 }
+
+// testBench is ports and engines without a kernel.
+type testBench struct {
+	mu       sync.Mutex
+	engines  []*testEngine
+	starting error
+	missing  error
+	held     int
+	changed  func(string, bool)
+}
+
+func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.starting != nil {
+		return nil, b.starting
+	}
+	e := &testEngine{done: make(chan struct{}), documents: []string{string(c.Document)}, modes: []Mode{c.Mode},
+		snapshot: Snapshot{Verdict: Verdict{Word: Valid}}}
+	b.engines = append(b.engines, e)
+	return e, nil
+}
+
+func (b *testBench) Prepare(context.Context, PairConfig) (Held, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.missing != nil {
+		return nil, b.missing
+	}
+	b.held++
+	return b, nil
+}
+
+func (b *testBench) Release() error { b.mu.Lock(); b.held--; b.mu.Unlock(); return nil }
+
+func (b *testBench) Watch(ctx context.Context, _ PairConfig, changed func(string, bool)) error {
+	b.mu.Lock()
+	b.changed = changed
+	b.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+func (b *testBench) last() *testEngine {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.engines[len(b.engines)-1]
+}
+
+func (b *testBench) lack(err error) { b.mu.Lock(); b.missing = err; b.mu.Unlock() }
+
+// running runs f beside a box of one pair, in a bubble of virtual time.
+func running(t *testing.T, f func(t *testing.T, b *Box, bench *testBench)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) { runningIn(t, dir, f) })
+}
+
+func runningIn(t *testing.T, dir string, f func(t *testing.T, b *Box, bench *testBench)) {
+	bench := &testBench{}
+	store, err := OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, problems := ParseConfig([]byte("[[pairs]]\na = \"eth1\"\nb = \"eth2\"\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := Open(ctx, Parts{Name: "test", Pairs: config.Pairs, Ports: bench, Engines: bench, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- b.Run(ctx) }()
+	synctest.Wait()
+	f(t, b, bench)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if bench.held != 0 {
+		t.Errorf("%d pairs of ports still held", bench.held)
+	}
+}
+
+func word(b *Box) Word { return b.State().Pairs[0].Word }
+
+func apply(t *testing.T, b *Box, doc string, o Options) Applied {
+	t.Helper()
+	w, problems := ParseWant([]byte(doc))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	a, err := b.Apply(t.Context(), "", w, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestApply(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		if s := b.State().Pairs[0]; s.Word != Emulating || s.Links[0].Profile != "clear" || s.ETag != "v0" || !s.Effective {
+			t.Errorf("at boot: %+v", s)
+		}
+		a := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, Options{IfMatch: "v0"})
+		if !a.Changed || !a.Hitless || !a.Effective || a.ETag != "v1" || a.Links[0].Seed != 1<<64-1 {
+			t.Errorf("applied: %+v", a)
+		}
+		if e := bench.last(); len(e.documents) != 2 || !strings.Contains(e.documents[1], `"seed":18446744073709551615`) {
+			t.Errorf("engine was told %v", e.documents)
+		}
+		if again := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, Options{}); again.Changed || again.ETag != "v1" {
+			t.Errorf("the same once more: %+v", again)
+		}
+		if a := apply(t, b, `{"mode": "bypass", "profile": "clear"}`, Options{}); a.Hitless || word(b) != Bypassing {
+			t.Errorf("bypass: %+v, %s", a, word(b))
+		}
+	})
+}
+
+func TestApplyRefusesAllAtOnceAndChangesNothing(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		want := Want{Mode: "fast", Link: Link{Profile: "geo/qirse"}, Links: map[string]Link{"x": {Inline: "down = 3\nfoo = 1"}},
+			Rules: []Rule{{DSCP: new(int), Link: "y"}}}
+		_, err := b.Apply(t.Context(), "", want, Options{})
+		var problems Problems
+		if !errors.As(err, &problems) {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, p := range problems {
+			paths = append(paths, p.Path)
+		}
+		if got := strings.Join(paths, " "); got != "mode profile links.x.inline.down links.x.inline.foo" {
+			t.Errorf("problems at %s: %v", got, problems)
+		}
+		_, err = b.Apply(t.Context(), "", Want{Link: Link{Profile: "clear"}, Rules: []Rule{{Link: "y"}}, Default: "z"}, Options{})
+		if !errors.As(err, &problems) || len(problems) != 2 || problems[0].Path != "rules[0].link" || problems[1].Path != "default" {
+			t.Errorf("rules: %v", err)
+		}
+		if _, err := b.Apply(t.Context(), "", Want{Link: Link{Profile: "clear"}}, Options{IfMatch: "v7"}); err != (Stale{"v7", "v0"}) {
+			t.Errorf("stale: %v", err)
+		}
+		if _, err := b.Apply(t.Context(), "nope", Want{}, Options{}); err == nil || err.Error() != `no pair "nope", box has main` {
+			t.Errorf("no pair: %v", err)
+		}
+		bench.last().refuse = errors.New("links hold up to 900MB, memory is 256MB")
+		if _, err := b.Apply(t.Context(), "", Want{Link: Link{Profile: "geo/qirse-sat"}}, Options{}); err == nil || !strings.Contains(err.Error(), "900MB") {
+			t.Errorf("refused by the engine: %v", err)
+		}
+		if w, tag, _ := b.Want(""); tag != "v0" || w.Profile != "clear" || len(bench.last().documents) != 1 {
+			t.Errorf("something changed: %s %+v", tag, w)
+		}
+	})
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{DryRun: true})
+		if !a.DryRun || !a.Changed || !a.Hitless || !a.AppliedAt.IsZero() || len(bench.last().documents) != 1 {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+func TestPatch(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, _ *testBench) {
+		apply(t, b, `{"profile": "geo/qirse-sat", "seed": 9007199254740993, "overrides": {"down": {"loss": {"probability": 0.01}}}}`, Options{})
+		a, err := b.Patch(t.Context(), "", []byte(`{"overrides": {"down": {"loss": null}, "up": {"loss": {"probability": 0.5}}}}`), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := json.Marshal(a.Want)
+		// 2^53 + 1 is not a float64.
+		if string(got) != `{"mode":"emulate","profile":"geo/qirse-sat","seed":9007199254740993,"overrides":{"down":{},"up":{"loss":{"probability":0.5}}}}` {
+			t.Errorf("%s", got)
+		}
+		for _, bad := range []string{`[]`, `{`, `{"sede": 1}`, `{"seed": "x"}`, `{"overrides": {"down": {"los": {}}}}`, `{} {}`} {
+			if _, err := b.Patch(t.Context(), "", []byte(bad), Options{}); err == nil {
+				t.Errorf("patch %s was taken", bad)
+			}
+		}
+	})
+}
+
+func TestLastWantReturns(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		runningIn(t, dir, func(t *testing.T, b *Box, _ *testBench) {
+			apply(t, b, `{"mode": "cut", "profile": "geo/qirse-sat", "seed": 3}`, Options{})
+		})
+		runningIn(t, dir, func(t *testing.T, b *Box, bench *testBench) {
+			s := b.State().Pairs[0]
+			if s.Word != Cutting || s.Want.Seed != 3 || s.ETag != "v1" || bench.last().mode() != CutOff {
+				t.Errorf("after a restart: %+v", s)
+			}
+			if err := b.Reset(t.Context(), "bench"); err != nil {
+				t.Fatal(err)
+			}
+			if s := b.State().Pairs[0]; s.Word != Emulating || s.Want.Profile != "clear" || s.Want.Seed != 0 {
+				t.Errorf("after a reset: %+v", s)
+			}
+		})
+	})
+}
+
+func TestEngineIsStartedAgain(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		first := bench.last()
+		close(first.done)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine ended: killed; next attempt in 100ms" || s.Effective {
+			t.Errorf("after the crash: %s %q", s.Word, s.Why)
+		}
+		if b.Ready() == nil {
+			t.Error("ready without an engine")
+		}
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
+		if a.Effective || a.NotYet == "" || a.Hitless {
+			t.Errorf("applied without an engine: %+v", a)
+		}
+		time.Sleep(101 * time.Millisecond)
+		synctest.Wait()
+		s := b.State().Pairs[0]
+		if s.Word != Emulating || s.Engine.Restarts != 1 || !first.closed || b.Ready() != nil {
+			t.Errorf("after the restart: %+v", s)
+		}
+		if !strings.Contains(bench.last().documents[0], "qirse-sat") {
+			t.Error("the new engine does not know what was asked meanwhile")
+		}
+	})
+}
+
+func TestBackOff(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		bench.mu.Lock()
+		bench.starting = errors.New("no AF_XDP")
+		bench.mu.Unlock()
+		close(bench.last().done)
+		// 100 + 200 + 400 + 800 + 1600 + 3200 ms, then 5 s each.
+		time.Sleep(6350 * time.Millisecond)
+		synctest.Wait()
+		if why := b.State().Pairs[0].Why; why != "start engine: no AF_XDP; next attempt in 5s" {
+			t.Errorf("why: %s", why)
+		}
+	})
+}
+
+func TestPortVanishes(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		bench.lack(errors.New("port eth2: no such interface"))
+		bench.changed("eth2", false)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Word != Fault || !strings.HasPrefix(s.Why, "port eth2 has vanished") {
+			t.Errorf("%s %q", s.Word, s.Why)
+		}
+		if bench.held != 0 || !bench.last().closed {
+			t.Error("ports or engine still held")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Why != "port eth2: no such interface; next attempt in 5s" {
+			t.Errorf("%q", s.Why)
+		}
+		bench.lack(nil)
+		bench.changed("eth2", true)
+		synctest.Wait()
+		if word(b) != Emulating || bench.held != 1 {
+			t.Errorf("port came back: %s", word(b))
+		}
+	})
+}
+
+func TestHangIsAFault(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		bench.last().say(Snapshot{Verdict: Verdict{Invalid, "engine hung for 300 ms"}, Fallen: true})
+		time.Sleep(watching + 1)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine hangs, frames go bypass" || b.Ready() == nil {
+			t.Errorf("%s %q", s.Word, s.Why)
+		}
+		bench.last().say(Snapshot{Verdict: Verdict{Valid, ""}})
+		time.Sleep(watching + 1)
+		synctest.Wait()
+		if word(b) != Emulating {
+			t.Errorf("hang is over: %s", word(b))
+		}
+	})
+}
+
+func TestCutForATime(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		d, err := b.Disrupt(t.Context(), "", Disruption{Kind: CutFor, Duration: 5 * link.Second}, "ann")
+		if err != nil || d.Ends.Sub(d.Begins) != 5*time.Second || word(b) != Cutting || bench.last().mode() != CutOff {
+			t.Fatalf("%+v %v %s", d, err, word(b))
+		}
+		if _, err := b.Disrupt(t.Context(), "", d, "bob"); !errors.Is(err, ErrBusy) {
+			t.Errorf("second event: %v", err)
+		}
+		time.Sleep(4 * time.Second)
+		apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
+		if word(b) != Cutting || bench.last().mode() != CutOff {
+			t.Error("a change of profile ended the cut")
+		}
+		time.Sleep(time.Second + 1)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Word != Emulating || s.Event != nil || bench.last().mode() != Emulate {
+			t.Errorf("after the cut: %+v", s)
+		}
+	})
+}
+
+func TestFlap(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		d, err := b.Disrupt(t.Context(), "", Disruption{Kind: Flap, Down: link.Second, Up: 2 * link.Second, Count: 3}, "")
+		// 3 cuts of 1 s with 2 gaps of 2 s.
+		if err != nil || d.Ends.Sub(d.Begins) != 7*time.Second {
+			t.Fatalf("%+v %v", d, err)
+		}
+		time.Sleep(7*time.Second + 1)
+		synctest.Wait()
+		var modes []string
+		for _, m := range bench.last().modes {
+			modes = append(modes, string(m))
+		}
+		if got := strings.Join(modes, " "); got != "emulate cut emulate cut emulate cut emulate" {
+			t.Errorf("modes: %s", got)
+		}
+	})
+}
+
+func TestResetEndsEvents(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, _ *testBench) {
+		if _, err := b.Disrupt(t.Context(), "", Disruption{Kind: CutFor, Duration: 3600 * link.Second}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Reset(t.Context(), ""); err != nil || word(b) != Emulating || b.State().Pairs[0].Event != nil {
+			t.Errorf("%v %s", err, word(b))
+		}
+	})
+}
+
+func TestDisruptionProblems(t *testing.T) {
+	cases := map[string]Disruption{
+		"kind":           {Kind: "rain"},
+		"duration":       {Kind: CutFor},
+		"duration count": {Kind: CutFor, Duration: 25 * 3600 * link.Second, Count: 2},
+		"down up count":  {Kind: Flap},
+		"duration down":  {Kind: Flap, Duration: 1, Up: 1, Count: 1},
+		"count":          {Kind: Flap, Down: 3600 * link.Second, Up: 3600 * link.Second, Count: 13},
+	}
+	for want, d := range cases {
+		var paths []string
+		for _, p := range d.check() {
+			paths = append(paths, p.Path)
+		}
+		if got := strings.Join(paths, " "); got != want {
+			t.Errorf("%+v: problems at %q, want %q", d, got, want)
+		}
+	}
+}
