@@ -41,6 +41,10 @@ type Room struct {
 	full       int        // lost for want of room
 	early      int        // dropped by the discipline
 	marked     int        // CE set by the discipline
+
+	// before is the packet that the discipline looks at; here, so that no
+	// packet escapes to the heap.
+	before link.Packet
 }
 
 // NewRoom returns the waiting room that c describes, served at the rate of c.
@@ -74,19 +78,23 @@ func (r *Room) ServeAt(rate int64) {
 	}
 }
 
-// fits reports whether p has room beside what waits.
-func (r *Room) fits(p *link.Packet) bool {
-	return r.fifo.Len() < r.maxPackets && r.fifo.Bytes()+int(p.Size) <= r.maxBytes &&
-		(r.maxLine == math.MaxInt64 || r.line+r.framing.Line(p.Size) <= r.maxLine)
+// fits reports whether a packet of size bytes has room beside what waits.
+func (r *Room) fits(size uint16) bool {
+	return r.fifo.Len() < r.maxPackets && r.fifo.Bytes()+int(size) <= r.maxBytes &&
+		(r.maxLine == math.MaxInt64 || r.line+r.framing.Line(size) <= r.maxLine)
 }
 
 // Join lets p wait, or loses it or what is at the head.
 func (r *Room) Join(p link.Packet, out link.Sink) {
-	if r.aqm != nil && r.lost(r.aqm.arrive(&p, r), &p) {
-		r.dropEarly(p, p.When, out)
-		return
+	if r.aqm != nil {
+		r.before = p
+		if r.lost(r.aqm.arrive(&r.before, r)) {
+			r.dropEarly(p.When, out)
+			return
+		}
+		p = r.before
 	}
-	for !r.fits(&p) {
+	for !r.fits(p.Size) {
 		r.full++
 		if !r.headDrop || r.fifo.Len() == 0 {
 			out.Lose(p, link.Cause{Reason: link.QueueFull})
@@ -104,11 +112,14 @@ func (r *Room) Join(p link.Packet, out link.Sink) {
 func (r *Room) Take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
 	for r.fifo.Len() > 0 {
 		p = r.Pop()
-		if r.aqm != nil && r.lost(r.aqm.leave(&p, now, r), &p) {
-			r.dropEarly(p, now, out)
-			continue
+		if r.aqm == nil {
+			return p, true
 		}
-		return p, true
+		r.before = p
+		if !r.lost(r.aqm.leave(&r.before, now, r)) {
+			return r.before, true
+		}
+		r.dropEarly(now, out)
 	}
 	return p, false
 }
@@ -116,19 +127,20 @@ func (r *Room) Take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
 // marks reports whether a signal to p is a mark rather than a loss.
 func (r *Room) marks(p *link.Packet) bool { return r.ecn && p.Mark&link.ECT != 0 }
 
-// lost carries out a verdict as far as it concerns p itself, and reports
-// whether p is to be lost.
-func (r *Room) lost(v verdict, p *link.Packet) bool {
-	if v == signal && r.marks(p) {
-		p.Mark |= link.CE
+// lost carries out a verdict as far as it concerns the packet looked at, and
+// reports whether it is to be lost.
+func (r *Room) lost(v verdict) bool {
+	if v == signal && r.marks(&r.before) {
+		r.before.Mark |= link.CE
 		r.marked++
 		return false
 	}
 	return v != keep
 }
 
-func (r *Room) dropEarly(p link.Packet, now link.Time, out link.Sink) {
+func (r *Room) dropEarly(now link.Time, out link.Sink) {
 	r.early++
+	p := r.before
 	p.When = now
 	out.Lose(p, link.Cause{Reason: link.EarlyDropped})
 }
