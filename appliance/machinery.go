@@ -30,6 +30,9 @@ type Engines interface {
 
 // EngineConfig is what an engine is started with.
 type EngineConfig struct {
+	// Box is the name of the box; with that of the pair it is unique on the
+	// machine.
+	Box  string
 	Pair PairConfig
 	// Document says what the links are; Mode what to do with frames.
 	Document []byte

@@ -81,7 +81,7 @@ func (p *pair) session(ctx context.Context) (err error) {
 	}
 	starting, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()
-	engine, err := p.box.engines.Start(starting, EngineConfig{p.cfg, p.built.document, p.mode()})
+	engine, err := p.box.engines.Start(starting, EngineConfig{p.box.name, p.cfg, p.built.document, p.mode()})
 	if err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}

@@ -26,13 +26,17 @@ func newEther(conn *genetlink.Conn) (ether, error) {
 	return ether{conn: conn, family: family.ID}, nil
 }
 
-// ask sends one request about the interface. header is the number of the
-// attribute that names it, which every ethtool message has as 1.
+// ask sends one request about the interface, which every message of the
+// family names in its attribute 1.
 func (e ether) ask(command uint8, flags netlink.HeaderFlags, index int, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
 	const header = 1
 	ae := netlink.NewAttributeEncoder()
 	ae.Nested(header, func(nae *netlink.AttributeEncoder) error {
 		nae.Uint32(unix.ETHTOOL_A_HEADER_DEV_INDEX, uint32(index))
+		if flags&netlink.Acknowledge != 0 {
+			// The acknowledgement is answer enough.
+			nae.Uint32(unix.ETHTOOL_A_HEADER_FLAGS, unix.ETHTOOL_FLAG_OMIT_REPLY)
+		}
 		return nil
 	})
 	if fill != nil {

@@ -2,15 +2,21 @@ package ports
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 )
 
-// Watch calls changed each time an interface of the namespace is made,
-// renamed, removed or changes its carrier, until ctx ends.
-func (n *Namespace) Watch(ctx context.Context, changed func(name string, there, carrier bool)) error {
+// Has reports whether the namespace has an interface called name.
+func (n *Namespace) Has(name string) bool {
+	_, err := n.link.LinkByName(name)
+	return err == nil
+}
+
+// Watch calls changed each time anything changes about the interfaces of the
+// namespace (made, removed, renamed, carrier), until ctx ends.
+func (n *Namespace) Watch(ctx context.Context, changed func()) error {
 	updates, done := make(chan netlink.LinkUpdate, 16), make(chan struct{})
 	defer close(done)
 	lost := make(chan error, 1)
@@ -32,12 +38,11 @@ func (n *Namespace) Watch(ctx context.Context, changed func(name string, there, 
 			return nil
 		case err := <-lost:
 			return fmt.Errorf("watch interfaces: %w", err)
-		case u, ok := <-updates:
+		case _, ok := <-updates:
 			if !ok {
-				return fmt.Errorf("watch interfaces: the kernel's messages ended")
+				return errors.New("watch interfaces: the kernel's messages ended")
 			}
-			attrs := u.Link.Attrs()
-			changed(attrs.Name, u.Header.Type != unix.RTM_DELLINK, attrs.RawFlags&unix.IFF_LOWER_UP != 0)
+			changed()
 		}
 	}
 }
