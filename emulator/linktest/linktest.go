@@ -179,18 +179,18 @@ func Ordered(t *testing.T, l *Log) {
 	}
 }
 
-// counter is a Sink that allocates nothing.
-type counter struct{ delivered, lost, copies int }
+// Counter is a Sink that counts and allocates nothing.
+type Counter struct{ Delivered, Lost, Copies int }
 
-func (c *counter) Deliver(link.Packet)          { c.delivered++ }
-func (c *counter) Lose(link.Packet, link.Cause) { c.lost++ }
-func (c *counter) Copy(link.Packet)             { c.copies++ }
+func (c *Counter) Deliver(link.Packet)          { c.Delivered++ }
+func (c *Counter) Lose(link.Packet, link.Cause) { c.Lost++ }
+func (c *Counter) Copy(link.Packet)             { c.Copies++ }
 
 // NoAllocs checks that packets go through s without an allocation once it
 // has run for a while. gap is the distance of arrivals.
 func NoAllocs(t *testing.T, s link.Stage, gap link.Duration) {
 	t.Helper()
-	var sink counter
+	var sink Counter
 	p := link.Packet{Size: 1000}
 	step := func() {
 		p.When = p.When.Add(gap)
@@ -208,7 +208,7 @@ func NoAllocs(t *testing.T, s link.Stage, gap link.Duration) {
 
 // Benchmark measures one packet through s, arrivals gap apart.
 func Benchmark(b *testing.B, s link.Stage, gap link.Duration) {
-	var sink counter
+	var sink Counter
 	p := link.Packet{Size: 1000}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -42,6 +42,7 @@ type Path struct {
 	last   link.Time // the latest due so far
 	delay  link.Duration
 	jitter *jitter // nil: none
+	cursor cursor  // the course that the delay follows, if any
 	sum    moments
 }
 
@@ -59,7 +60,7 @@ func (l *Path) Put(p link.Packet, out link.Sink) {
 	if l.due <= p.When {
 		l.Run(p.When, out)
 	}
-	due := p.When + link.Time(l.delay)
+	due := p.When + link.Time(l.travel(p.When))
 	if l.jitter != nil {
 		due = max(p.When, due+link.Time(math.Round(l.jitter.deviate(&p))))
 	}
@@ -72,6 +73,17 @@ func (l *Path) Put(p link.Packet, out link.Sink) {
 	}
 	p.When = due
 	l.push(p)
+}
+
+// travel returns the mean delay at now.
+func (l *Path) travel(now link.Time) link.Duration {
+	if l.cursor.trace != nil {
+		l.cursor.seek(now)
+		if d := l.cursor.step.Delay; d != nil {
+			return *d
+		}
+	}
+	return l.delay
 }
 
 func (l *Path) push(p link.Packet) {
@@ -130,8 +142,8 @@ func (l *Path) Inherit(_ link.Time, old link.Stage) {
 }
 
 // Probes yields the delay asked for and the delay realised.
-func (l *Path) Probes(_ link.Time, yield func(link.Probe)) {
-	asked, spread := l.delay.Milliseconds(), 0.0
+func (l *Path) Probes(now link.Time, yield func(link.Probe)) {
+	asked, spread := l.travel(now).Milliseconds(), 0.0
 	if l.jitter != nil {
 		mean, sd := l.jitter.moments()
 		asked, spread = asked+mean/1e6, sd/1e6

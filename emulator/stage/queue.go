@@ -11,17 +11,28 @@ type QueueConfig = queue.Config
 // Limit is how much may wait in a queue.
 type Limit = queue.Limit
 
-// Queue is a waiting room and a server of constant rate. It serves exactly:
-// what a division by the rate leaves over is carried to the next packet, so
-// that the long-run rate has no drift, and time in which the server was idle
-// is worth nothing later.
+// Queue is a waiting room and a server. It serves exactly: what a division by
+// the rate leaves over is carried to the next packet, so that the long-run
+// rate has no drift, and time in which the server was idle is worth nothing
+// later.
 type Queue struct {
 	room    queue.Room
 	serving link.Packet // its When is still that of its arrival
 	busy    bool
-	finish  link.Time // when serving leaves; Never when not busy
+	lost    bool      // serving will not get through
+	finish  link.Time // when serving leaves; Never when not busy, or stalled
 	free    link.Time // when the server last became free
-	rest    int64     // left over by the last division, in bits·1e9/rate
+	rate    int64     // bit/s; 0: unlimited
+	rest    int64     // left over by the last division, in 10^-9 bit
+
+	radio *radio // what serves instead of a constant rate; nil: nothing
+
+	cursor  cursor    // the course that the rate follows
+	own     int64     // the rate where the course says nothing
+	change  link.Time // when the rate may change next
+	stalled bool      // outage: the server stands still
+	left    int64     // 10^-9 bit of serving still to do, while stalled
+	version uint64    // grows with each change of the rate
 }
 
 // usualRTT is what a limit that nobody set is reckoned with.
@@ -29,12 +40,15 @@ const usualRTT = 100 * link.Millisecond
 
 // NewQueue returns the queue that c describes.
 func NewQueue(c QueueConfig, draw link.Draw) *Queue {
-	return &Queue{room: queue.NewRoom(c.Complete(usualRTT), draw), finish: link.Never}
+	return &Queue{
+		room: queue.NewRoom(c.Complete(usualRTT), draw), rate: int64(c.Rate), own: int64(c.Rate),
+		finish: link.Never, change: link.Never,
+	}
 }
 
 // Put lets p be served, wait, or be lost.
 func (q *Queue) Put(p link.Packet, out link.Sink) {
-	if q.finish <= p.When {
+	if q.finish <= p.When || q.change <= p.When {
 		q.Run(p.When, out)
 	}
 	if q.busy {
@@ -58,11 +72,27 @@ func (q *Queue) start(p link.Packet, at link.Time) {
 	if at > q.free {
 		q.rest = 0
 	}
-	q.serving, q.busy, q.finish = p, true, at
-	if rate := q.room.Rate(); rate > 0 {
-		work := q.room.Line(p.Size)*8e9 + q.rest
-		q.finish = at + link.Time(work/rate)
-		q.rest = work % rate
+	q.serving, q.busy = p, true
+	if q.radio != nil {
+		var took link.Duration
+		took, q.lost = q.radio.transmit(&p)
+		q.finish = at.Add(took)
+		return
+	}
+	q.work(q.room.Line(p.Size)*8e9+q.rest, at)
+}
+
+// work sets when the packet in service leaves, if todo, in 10^-9 bit, is
+// still to do at at.
+func (q *Queue) work(todo int64, at link.Time) {
+	switch {
+	case q.stalled:
+		q.finish, q.left = link.Never, todo
+	case q.rate == 0:
+		q.finish, q.rest = at, 0
+	default:
+		q.finish = at + link.Time(todo/q.rate)
+		q.rest = todo % q.rate
 	}
 }
 
@@ -73,17 +103,60 @@ func (q *Queue) next(at link.Time, out link.Sink) {
 	}
 }
 
-// Next returns when the packet in service leaves.
-func (q *Queue) Next() link.Time { return q.finish }
+// Next returns when the packet in service leaves, or the rate may change
+// under it.
+func (q *Queue) Next() link.Time {
+	if q.busy {
+		return min(q.finish, q.change)
+	}
+	return link.Never
+}
 
 // Run serves until now.
 func (q *Queue) Run(now link.Time, out link.Sink) {
-	for q.finish <= now {
+	for q.finish <= now || q.change <= now {
+		if q.change < q.finish {
+			at := q.change
+			if !q.busy { // nothing happens under what came between
+				at = now
+			}
+			q.turn(at)
+			continue
+		}
 		p := q.serving
 		p.When = q.finish
 		q.free, q.busy, q.finish = q.finish, false, link.Never
-		out.Deliver(p)
+		if q.lost {
+			q.lost = false
+			out.Lose(p, link.Cause{Reason: link.RetryLimit})
+		} else {
+			out.Deliver(p)
+		}
 		q.next(q.free, out)
+	}
+}
+
+// turn goes to the step of the course that begins at at.
+func (q *Queue) turn(at link.Time) {
+	changed := q.cursor.seek(at)
+	q.change = q.cursor.span.end
+	if !changed {
+		return
+	}
+	todo := q.left
+	if q.busy && !q.stalled {
+		todo = int64(q.finish-at)*q.rate + q.rest
+	}
+	q.version++
+	q.stalled, q.rate = q.cursor.step.Outage, q.own
+	if r := q.cursor.step.Rate; r != nil {
+		q.rate = int64(*r)
+	}
+	if !q.stalled {
+		q.room.ServeAt(q.rate)
+	}
+	if q.busy {
+		q.work(todo, at)
 	}
 }
 
@@ -100,7 +173,7 @@ func (q *Queue) Held() (packets, bytes int) {
 // When of its arrival.
 func (q *Queue) Drain(yield func(link.Packet)) {
 	if q.busy {
-		q.busy, q.finish = false, link.Never
+		q.busy, q.finish, q.lost = false, link.Never, false
 		yield(q.serving)
 	}
 	for q.room.Len() > 0 {
@@ -119,23 +192,41 @@ func (q *Queue) Adopt(now link.Time, p link.Packet) {
 
 // Inherit takes the packet that the old queue was serving, which keeps its
 // finish, and the state of a discipline of the same kind.
-func (q *Queue) Inherit(_ link.Time, old link.Stage) {
+func (q *Queue) Inherit(now link.Time, old link.Stage) {
+	if q.cursor.trace != nil {
+		q.turn(now)
+	}
 	o, ok := old.(*Queue)
 	if !ok {
 		return
 	}
-	q.serving, q.busy, q.finish, q.free = o.serving, o.busy, o.finish, o.free
-	o.busy, o.finish = false, link.Never
+	q.free = o.free
+	if !o.stalled {
+		q.serving, q.busy, q.finish, q.lost = o.serving, o.busy, o.finish, o.lost
+		o.busy, o.finish, o.lost = false, link.Never, false
+	}
 	q.room.Inherit(&o.room)
 }
 
-// Capacity returns the rate and what waits for it.
-func (q *Queue) Capacity(link.Time) link.Capacity {
+// Capacity returns the rate, when it may change, and what waits for it.
+func (q *Queue) Capacity(now link.Time) link.Capacity {
 	_, bytes := q.Held()
-	return link.Capacity{
-		Version: 1, Rate: link.Rate(q.room.Rate()), NextAt: link.Never,
-		NextRate: link.Rate(q.room.Rate()), Queue: link.Size(bytes),
+	rate := link.Rate(q.rate)
+	if q.stalled {
+		rate = 1 // next to nothing: zero would say unlimited
 	}
+	c := link.Capacity{Version: q.version, Rate: rate, NextAt: q.change, NextRate: rate, Queue: link.Size(bytes)}
+	if q.change != link.Never && q.change > now {
+		step, _ := q.cursor.trace.at(q.change)
+		c.NextRate = link.Rate(q.own)
+		if step.Rate != nil {
+			c.NextRate = *step.Rate
+		}
+		if step.Outage {
+			c.NextRate = 1
+		}
+	}
+	return c
 }
 
 // Probes yields what waits and how long a packet that came now would.
@@ -148,6 +239,15 @@ func (q *Queue) Probes(now link.Time, yield func(link.Probe)) {
 	yield(link.Probe{Name: "queue_packets", Value: float64(packets)})
 	yield(link.Probe{Name: "queue_bytes", Value: float64(bytes)})
 	yield(link.Probe{Name: "queue_delay_ms", Value: wait.Milliseconds()})
-	yield(link.Probe{Name: "rate_bps", Value: float64(q.room.Rate())})
+	yield(link.Probe{Name: "rate_bps", Value: q.bps()})
 	q.room.Probes(yield)
+}
+
+// bps returns the present rate as a figure: 0 in an outage, and where there
+// is no limit.
+func (q *Queue) bps() float64 {
+	if q.stalled {
+		return 0
+	}
+	return float64(q.rate)
 }

@@ -1,0 +1,169 @@
+package stage
+
+import (
+	"sort"
+	"strconv"
+
+	"farlink/emulator/link"
+)
+
+// TraceConfig is a course in time of what a link can do: measured, or made
+// up. The queue, the loss and the path of a way follow it.
+type TraceConfig struct {
+	// Steps are in order of At.
+	Steps []StepConfig `toml:"step"`
+	// End says what follows the last step: "hold" (default), it stays;
+	// "loop", the course begins anew after Period; "clear", from Period on
+	// the profile's own figures hold.
+	End    string        `toml:"end,omitempty"`
+	Period link.Duration `toml:"period,omitempty"`
+	// Start is when in the run the course begins; until then the profile's
+	// own figures hold.
+	Start link.Duration `toml:"start,omitempty"`
+}
+
+// StepConfig is what holds from At, counted from the start of the course, to
+// the next step. What is left out is as in the profile.
+type StepConfig struct {
+	At    link.Duration  `toml:"at"`
+	Rate  *link.Rate     `toml:"rate,omitempty"`
+	Delay *link.Duration `toml:"delay,omitempty"`
+	Loss  *float64       `toml:"loss,omitempty"`
+	// Outage stops the server: packets wait.
+	Outage bool `toml:"outage,omitempty"`
+}
+
+// Check reports what is wrong with c.
+func (c TraceConfig) Check(report link.Report) {
+	if len(c.Steps) == 0 {
+		report("step", "no steps", "one step or more")
+		return
+	}
+	for i, s := range c.Steps {
+		s.check(report.Under("step." + strconv.Itoa(i)))
+		if i > 0 && s.At <= c.Steps[i-1].At {
+			report("step."+strconv.Itoa(i)+".at", s.At.String(), "later than the step before, at "+c.Steps[i-1].At.String())
+		}
+	}
+	last := c.Steps[len(c.Steps)-1].At
+	switch c.End {
+	case "", "hold":
+		if c.Period != 0 {
+			report("period", c.Period.String(), `end = "loop" or "clear" beside it`)
+		}
+	case "loop", "clear":
+		if c.Period <= last {
+			report("period", c.Period.String(), "how long the course is, more than the last step's "+last.String())
+		}
+	default:
+		report("end", c.End, `"hold", "loop" or "clear"`)
+	}
+}
+
+func (s StepConfig) check(report link.Report) {
+	if s.Loss != nil {
+		checkProbability("loss", *s.Loss, report)
+	}
+	if s.Delay != nil && *s.Delay > maxDelay {
+		report("delay", s.Delay.String(), "0..1h")
+	}
+	if s.Outage && s.Rate != nil {
+		report("rate", s.Rate.String(), "either a rate or an outage")
+	}
+}
+
+// Trace is a course made ready to be looked up. It does not change, so the
+// stages of a way share one.
+type Trace struct {
+	steps  []StepConfig
+	start  link.Time
+	period link.Time // 0: the last step holds
+	loop   bool
+}
+
+// NewTrace returns the course that c describes.
+func NewTrace(c TraceConfig) *Trace {
+	t := &Trace{steps: c.Steps, start: link.Time(c.Start)}
+	if c.End == "loop" || c.End == "clear" {
+		t.period, t.loop = link.Time(c.Period), c.End == "loop"
+	}
+	return t
+}
+
+// own is a step of no course: all as in the profile.
+var own = &StepConfig{}
+
+// at returns the step that holds at now, and the span in which it does.
+func (t *Trace) at(now link.Time) (*StepConfig, span) {
+	first := t.start + link.Time(t.steps[0].At)
+	if now < first {
+		return own, span{-link.Never, first}
+	}
+	base, end := t.start, link.Never
+	if t.period > 0 {
+		end = base + t.period
+		if now >= end && !t.loop {
+			return own, span{end, link.Never}
+		}
+		if t.loop {
+			base += (now - base) / t.period * t.period
+			end = base + t.period
+		}
+	}
+	i := sort.Search(len(t.steps), func(i int) bool { return base+link.Time(t.steps[i].At) > now })
+	if i < len(t.steps) {
+		end = base + link.Time(t.steps[i].At)
+	}
+	if i == 0 { // the last step lasts until the first of the next round
+		return &t.steps[len(t.steps)-1], span{base, end}
+	}
+	return &t.steps[i-1], span{base + link.Time(t.steps[i-1].At), end}
+}
+
+// cursor follows a trace: it looks up anew only where the step has ended.
+type cursor struct {
+	trace *Trace // nil: none
+	step  *StepConfig
+	span  span
+}
+
+// newCursor returns a cursor that stands before the beginning of t.
+func newCursor(t *Trace) cursor { return cursor{t, own, span{}} }
+
+// seek goes to now, and reports whether that is another step.
+func (c *cursor) seek(now link.Time) bool {
+	if c.trace == nil || c.span.holds(now) {
+		return false
+	}
+	was := c.step
+	c.step, c.span = c.trace.at(now)
+	return c.step != was
+}
+
+// Follow lets the loss follow the course of t, besides what it has of its
+// own.
+func (l *Loss) Follow(t *Trace, draw link.Draw) { l.add(&traceLoss{newCursor(t), draw}) }
+
+// traceLoss loses each packet with the probability of its time.
+type traceLoss struct {
+	cursor
+	draw link.Draw
+}
+
+func (t *traceLoss) loses(p *link.Packet) link.Reason {
+	t.seek(p.When)
+	if chance := t.step.Loss; chance != nil && t.draw.Chance(p.Seq, *chance) {
+		return link.Random
+	}
+	return link.None
+}
+
+func (*traceLoss) inherit(process) {}
+
+// Follow lets the delay of the path follow the course of t: a packet travels
+// as long as the step says in which it set out, or longer to keep its order.
+func (l *Path) Follow(t *Trace) { l.cursor = newCursor(t) }
+
+// Follow lets the rate of the queue follow the course of t. The packet in
+// service is served on at the new rate from the instant of the step.
+func (q *Queue) Follow(t *Trace) { q.cursor = newCursor(t); q.change = 0 }
