@@ -42,6 +42,10 @@ generate: ## BPF objects, OpenAPI document, figures
 	$(MAKE) --no-print-directory build
 	bin/farlink openapi > docs/openapi.yaml
 
+.PHONY: vendor
+vendor: ## the panel's libraries, again from the npm registry (needs npm; the build does not)
+	ui/vendor.sh
+
 .PHONY: check
 check: ## what CI checks beside the tests: format, vet, generated files up to date, fuzzing
 	@scripts/need go generate

@@ -1,0 +1,184 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+
+	"farlink/appliance/access"
+)
+
+const (
+	cookieName = "farlink_session"
+	needKey    = "need"  // in Operation.Metadata: the scope an operation needs
+	writeKey   = "write" // in Operation.Metadata: how it writes
+	longKey    = "long"  // in Operation.Metadata: the answer may take its time
+)
+
+// writes says whether an operation changes something, and whether another's
+// lease stands against it.
+type writes int
+
+const (
+	reads writes = iota
+	freely
+	underLease
+)
+
+// operation describes one operation.
+func operation(id, method, path string, need access.Scope, w writes, summary string) huma.Operation {
+	op := huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary,
+		MaxBodyBytes: bodyMost, BodyReadTimeout: bodyTime,
+		Metadata: map[string]any{needKey: need, writeKey: w},
+	}
+	if need > access.None {
+		op.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+		op.Description = "Needs scope " + need.String() + "."
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if w == underLease {
+		op.Description += " Refused with 423 while another holds the lease."
+		op.Errors = append(op.Errors, http.StatusLocked)
+	}
+	return op
+}
+
+// who carries the caller and what the audit log shall say through a request.
+type who struct {
+	access.Caller
+	note access.Entry
+}
+
+type whoKey struct{}
+
+// caller returns who makes the request.
+func caller(ctx context.Context) *who {
+	w, _ := ctx.Value(whoKey{}).(*who)
+	if w == nil {
+		return &who{}
+	}
+	return w
+}
+
+// admit stands before every operation.
+func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
+	op := ctx.Operation()
+	w := &who{Caller: s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())}
+	ctx = huma.WithValue(ctx, whoKey{}, w)
+	defer func() { s.counts.request(op.OperationID, ctx.Status()) }()
+	if p := s.barred(op, w.Caller); p != nil {
+		answer(ctx, p)
+		return
+	}
+	kind, _ := op.Metadata[writeKey].(writes)
+	if l, blocked := s.Desk.Blocks(w.Name); kind == underLease && blocked {
+		answer(ctx, leased(l))
+		s.book(op, w, http.StatusLocked)
+		return
+	}
+	if long, _ := op.Metadata[longKey].(bool); long {
+		patient(ctx)
+	}
+	next(ctx)
+	if kind != reads {
+		s.book(op, w, ctx.Status())
+		s.hub.kick()
+	}
+}
+
+// patient lifts the time limits of a connection whose answer takes its time.
+func patient(ctx huma.Context) {
+	control := http.NewResponseController(humagin.Unwrap(ctx).Writer)
+	// Writers of tests know no deadlines.
+	_ = control.SetReadDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Now().Add(pollMost + answerTime))
+}
+
+// barred returns the problem of a caller whose scope does not reach.
+func (s *Server) barred(op *huma.Operation, c access.Caller) *huma.ErrorModel {
+	need, _ := op.Metadata[needKey].(access.Scope)
+	switch {
+	case c.May(need):
+		return nil
+	case c.Scope == access.None || strings.HasPrefix(c.Name, guest):
+		return problem(http.StatusUnauthorized, "this needs a token (Authorization: Bearer flk_…) or a session of the panel")
+	}
+	return problem(http.StatusForbidden, fmt.Sprintf("%s has scope %s, this needs %s", c.Name, c.Scope, need))
+}
+
+// guest starts the name of a caller without credentials.
+const guest = "guest@"
+
+// identify finds out who the caller is. Wrong credentials are nobody's, even
+// on an open bench: who sends some means them.
+func (s *Server) identify(authorization, cookies, remote string) access.Caller {
+	from := remote
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		from = host
+	}
+	if authorization != "" {
+		secret, ok := strings.CutPrefix(authorization, "Bearer ")
+		if !ok {
+			return access.Caller{From: from}
+		}
+		c, _ := s.Keys.Token(strings.TrimSpace(secret))
+		c.From = from
+		return c
+	}
+	if secret := sessionOf(cookies); secret != "" {
+		if c, ok := s.Keys.Session(secret); ok {
+			c.From = from
+			return c
+		}
+	}
+	return access.Caller{Name: guest + from, Scope: s.Open, From: from}
+}
+
+// sessionOf finds the session in a Cookie header.
+func sessionOf(cookies string) string {
+	list, err := http.ParseCookie(cookies)
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(list, func(c *http.Cookie) bool { return c.Name == cookieName })
+	if i < 0 {
+		return ""
+	}
+	return list[i].Value
+}
+
+// book writes the audit entry of a write; dry runs write nothing, and
+// strangers are not worth a line.
+func (s *Server) book(op *huma.Operation, w *who, status int) {
+	e := w.note
+	if e.What == dryRun || status == http.StatusUnauthorized || status == http.StatusTooManyRequests {
+		return
+	}
+	e.Time, e.Who, e.From, e.What, e.Status = s.Now().UTC(), w.Name, w.From, op.OperationID, status
+	if err := s.Audit.Add(e); err != nil {
+		s.Log.Error("audit", "err", err)
+	}
+}
+
+// dryRun as the note's What keeps a request out of the audit log.
+const dryRun = "dry-run"
+
+// answer writes a problem from within a middleware.
+func answer(ctx huma.Context, err error) {
+	p := err.(*huma.ErrorModel)
+	if p.Status == http.StatusUnauthorized {
+		ctx.SetHeader("WWW-Authenticate", `Bearer realm="farlink"`)
+	}
+	ctx.SetHeader("Content-Type", "application/problem+json")
+	ctx.SetHeader("Cache-Control", "no-store")
+	ctx.SetStatus(p.Status)
+	writeBody(ctx.BodyWriter(), p)
+}

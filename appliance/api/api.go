@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
+
+	"farlink/appliance/access"
+	"farlink/ui"
+)
+
+// Base is the path under which the versioned operations stand.
+const Base = "/api/v1"
+
+// Limits of a request. A profile of some hundred lines is some tens of kB.
+const (
+	bodyMost    = 1 << 20
+	headerMost  = 16 << 10
+	bodyTime    = 15 * time.Second
+	answerTime  = 30 * time.Second
+	idleTime    = 2 * time.Minute
+	workTime    = 20 * time.Second // for what the box is asked to do
+	streamsMost = 64
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Box     Box
+	Keys    *access.Keyring
+	Desk    *access.Desk  // nil makes one
+	Audit   *access.Audit // nil keeps the log in memory
+	Version string
+	// Open is what a caller without credentials may do (an "open bench").
+	Open access.Scope
+	// Hosts are names by which the box may be called, besides addresses,
+	// localhost and the machine's own name.
+	Hosts []string
+	// Secure says that the server is reached by TLS: cookies say so too.
+	Secure bool
+	Log    *slog.Logger     // nil is silent
+	Now    func() time.Time // nil is time.Now
+}
+
+// Server answers the requests. Run must go on while it does.
+type Server struct {
+	Config
+	handler http.Handler
+	docs    *huma.OpenAPI
+	hub     *hub
+	counts  *counts
+}
+
+// New makes a server.
+func New(c Config) (*Server, error) {
+	if c.Box == nil || c.Keys == nil {
+		return nil, errors.New("api: want a box and a keyring")
+	}
+	return build(c)
+}
+
+// OpenAPI returns the description of the API, OpenAPI 3.1 as YAML: what
+// stands in docs/openapi.yaml.
+func OpenAPI() ([]byte, error) {
+	s, err := build(Config{})
+	if err != nil {
+		return nil, err
+	}
+	return s.docs.YAML()
+}
+
+func build(c Config) (*Server, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Desk == nil {
+		c.Desk = access.NewDesk(c.Now)
+	}
+	if c.Audit == nil {
+		c.Audit, _ = access.OpenAudit("") // no file, no error
+	}
+	s := &Server{Config: c, hub: newHub(c.Now), counts: newCounts()}
+	files, err := newStatic(ui.Files)
+	if err != nil {
+		return nil, fmt.Errorf("panel: %w", err)
+	}
+	r := router()
+	s.describe(r)
+	s.plain(r, files)
+	s.handler = s.guard(r)
+	return s, nil
+}
+
+// quiet does once what gin and huma keep in package variables.
+var quiet = sync.OnceFunc(func() {
+	gin.SetMode(gin.ReleaseMode)
+	huma.DefaultArrayNullable = false
+})
+
+func router() *gin.Engine {
+	quiet()
+	r := gin.New()
+	r.HandleMethodNotAllowed = true
+	r.RedirectTrailingSlash = false
+	r.UseRawPath = true
+	r.NoRoute(func(c *gin.Context) {
+		writeProblem(c.Writer, problem(http.StatusNotFound, "nothing stands at "+c.Request.URL.Path))
+	})
+	r.NoMethod(func(c *gin.Context) {
+		writeProblem(c.Writer, problem(http.StatusMethodNotAllowed,
+			fmt.Sprintf("%s is not possible here, but %s", c.Request.Method, c.Writer.Header().Get("Allow"))))
+	})
+	return r
+}
+
+// describe registers every operation.
+func (s *Server) describe(r *gin.Engine) {
+	hc := huma.DefaultConfig("farlink", "1")
+	hc.Info.Description = "Satellite and cellular link emulator. Errors are problem details (RFC 9457)."
+	hc.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
+	hc.Servers = []*huma.Server{{URL: Base}}
+	hc.CreateHooks = nil
+	hc.OpenAPIPath, hc.DocsPath, hc.SchemasPath = "", "", ""
+	hc.RejectUnknownQueryParameters = true
+	hc.Transformers = []huma.Transformer{finish}
+	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token":   {Type: "http", Scheme: "bearer", Description: "A token of the configuration or of /tokens."},
+		"session": {Type: "apiKey", In: "cookie", Name: cookieName, Description: "A session of the panel, begun at /session."},
+	}
+	a := humagin.NewWithGroup(r, r.Group(Base), hc)
+	a.UseMiddleware(s.admit)
+	s.statusOperations(a)
+	s.profileOperations(a)
+	s.linkOperations(a)
+	s.streamOperations(a)
+	s.leaseOperations(a)
+	s.sessionOperations(a)
+	s.tokenOperations(a)
+	s.docs = a.OpenAPI()
+	tidy(s.docs)
+}
+
+// tidy mends what huma writes otherwise than meant: a body that is wanted raw
+// and checked is one of JSON all the same.
+func tidy(docs *huma.OpenAPI) {
+	body := docs.Paths["/link"].Patch.RequestBody
+	delete(body.Content, "application/octet-stream")
+	body.Content[typeJSON] = body.Content["application/merge-patch+json"]
+	body.Required = true
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Serve answers the connections of l until ctx ends, then lets those under
+// way finish for a moment.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	base, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	h := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: bodyTime,
+		ReadTimeout:       bodyTime,
+		WriteTimeout:      answerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerMost,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		end() // streams and long polls end at once
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		defer cancel()
+		stopped <- h.Shutdown(grace)
+	}()
+	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve API on %s: %w", l.Addr(), err)
+	}
+	return <-stopped
+}
+
+// plain registers what stands outside of /api/v1 and is not described.
+func (s *Server) plain(r *gin.Engine, files *static) {
+	yaml, err := s.docs.YAML()
+	if err != nil { // cannot be: a test prints it
+		panic(err)
+	}
+	r.GET(Base+"/openapi.yaml", func(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", yaml) })
+	r.GET("/metrics", gin.WrapH(s.metrics()))
+	r.GET("/healthz", gin.WrapF(s.healthz))
+	r.GET("/readyz", gin.WrapF(s.readyz))
+	files.register(r)
+}

@@ -1,0 +1,195 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"farlink/appliance"
+	"farlink/appliance/access"
+)
+
+// engine is an engine without a wire: it does as it is told and shows the
+// figures it is given.
+type engine struct {
+	mu       sync.Mutex
+	snapshot appliance.Snapshot
+	refuse   error
+	done     chan struct{}
+}
+
+func (e *engine) Apply(context.Context, []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.refuse
+}
+func (e *engine) SetMode(context.Context, appliance.Mode) error { return nil }
+func (e *engine) Snapshot() appliance.Snapshot {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.snapshot
+}
+func (e *engine) Done() <-chan struct{} { return e.done }
+func (e *engine) Err() error            { return errors.New("killed") }
+func (e *engine) Close() error          { return nil }
+func (e *engine) PID() int              { return 4711 }
+
+// show sets the figures.
+func (e *engine) show(f appliance.Figures, r ...appliance.Reading) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.snapshot.Figures, e.snapshot.Readings = f, r
+}
+
+func (e *engine) judge(v appliance.Verdict) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.snapshot.Verdict = v
+}
+
+// bare are ports and engines without a kernel.
+type bare struct{ engine *engine }
+
+func (b bare) Start(context.Context, appliance.EngineConfig) (appliance.Engine, error) {
+	return b.engine, nil
+}
+func (b bare) Prepare(context.Context, appliance.PairConfig) (appliance.Held, error) { return b, nil }
+func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(string, bool)) error {
+	<-ctx.Done()
+	return nil
+}
+func (b bare) Release() error { return nil }
+func (b bare) Close() error   { return nil }
+
+// bench is a real box on a fake engine behind a real server, with three
+// tokens.
+type bench struct {
+	t      *testing.T
+	url    string
+	server *Server
+	box    *appliance.Box
+	engine *engine
+	keys   *access.Keyring
+}
+
+const (
+	readToken  = "flk_read-token-of-the-test"
+	driveToken = "flk_drive-token-of-the-test"
+	otherToken = "flk_other-token-of-the-test"
+	adminToken = "flk_admin-token-of-the-test"
+)
+
+func newBench(t *testing.T, change ...func(*Config)) *bench {
+	t.Helper()
+	e := &engine{done: make(chan struct{}), snapshot: appliance.Snapshot{
+		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none"}}
+	store, err := appliance.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := appliance.PairConfig{Name: "main", A: "a0", B: "b0", Fallback: appliance.Bypass}
+	pair.Boot.Mode, pair.Boot.Profile = appliance.Emulate, "clear"
+	ctx, cancel := context.WithCancel(context.Background())
+	box, err := appliance.Open(ctx, appliance.Parts{Name: "bench", Version: "test", Pairs: []appliance.PairConfig{pair},
+		Ports: bare{e}, Engines: bare{e}, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := access.Open(t.TempDir(), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]struct {
+		scope  access.Scope
+		secret string
+	}{"reader": {access.Read, readToken}, "driver": {access.Drive, driveToken},
+		"other": {access.Drive, otherToken}, "boss": {access.Admin, adminToken}} {
+		if err := keys.Accept(name, token.scope, token.secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := Config{Box: box, Keys: keys, Version: "test"}
+	for _, f := range change {
+		f(&c)
+	}
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { box.Run(ctx) })
+	running.Go(func() { s.Run(ctx) })
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		cancel()
+		web.CloseClientConnections()
+		web.Close()
+		running.Wait()
+	})
+	b := &bench{t: t, url: web.URL, server: s, box: box, engine: e, keys: keys}
+	b.until("the pair emulates", func() bool { return box.State().Pairs[0].Word == appliance.Emulating })
+	return b
+}
+
+// until waits for something that must come soon.
+func (b *bench) until(what string, ok func() bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			b.t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// answered is an answer with its body.
+type answered struct {
+	*http.Response
+	body string
+}
+
+// ask makes a request; head is pairs of header name and value.
+func (b *bench) ask(token, method, path, body string, head ...string) answered {
+	b.t.Helper()
+	req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i+1 < len(head); i += 2 {
+		req.Header.Set(head[i], head[i+1])
+		if head[i] == "Host" {
+			req.Host = head[i+1]
+		}
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answered{res, string(text)}
+}
+
+// decoded reads a body.
+func decoded[T any](t *testing.T, body string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return v
+}

@@ -1,0 +1,32 @@
+package api
+
+import (
+	"context"
+
+	"farlink/appliance"
+)
+
+// Box is what the API drives: appliance.Box, or anything that keeps its
+// promises.
+type Box interface {
+	// State says what is; it is cheap enough for ten calls a second.
+	State() appliance.State
+	// Want says what was asked of a pair, and its version; "" names the
+	// only pair.
+	Want(pair string) (appliance.Want, string, error)
+	// Apply makes want the pair's, all of it or nothing.
+	Apply(ctx context.Context, pair string, want appliance.Want, o appliance.Options) (appliance.Applied, error)
+	// Patch lays a merge patch (RFC 7396) over the pair's want.
+	Patch(ctx context.Context, pair string, patch []byte, o appliance.Options) (appliance.Applied, error)
+	// Disrupt begins a link event.
+	Disrupt(ctx context.Context, pair string, d appliance.Disruption, by string) (appliance.Disruption, error)
+	// Reset puts the box back to its boot state.
+	Reset(ctx context.Context, by string) error
+	// Subscribe gives events: those after an id, then those that come.
+	Subscribe(after uint64) *appliance.Subscription
+
+	// Profiles lists the profiles by name.
+	Profiles() ([]appliance.ProfileInfo, error)
+	// Profile returns the document of a profile, as TOML.
+	Profile(name string) ([]byte, error)
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// headers go with every answer. Scripts, styles and connections come from
+// the box itself and nothing else; nobody may frame it.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+	"Referrer-Policy":              "no-referrer",
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+}
+
+// guard stands before the router: it refuses what no operation should see.
+func (s *Server) guard(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	hosts := s.hostNames()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.rescue(w, r)
+		for name, value := range headers {
+			w.Header().Set(name, value)
+		}
+		if !hostAllowed(hosts, r.Host) {
+			writeProblem(w, problem(http.StatusMisdirectedRequest, fmt.Sprintf(
+				"the box is not called %q; add the name to allowed_hosts in the configuration", r.Host)))
+			return
+		}
+		if err := origin.Check(r); err != nil {
+			writeProblem(w, named("origin", http.StatusForbidden, "a page of another origin must not do this: "+err.Error()))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
+		next.ServeHTTP(w, slashes(r))
+	})
+}
+
+// rescue turns a panic into a problem; the stack goes to the log.
+func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	writeProblem(w, problem(http.StatusInternalServerError, "the box met a bug of its own; its log says more"))
+}
+
+// hostNames lists the names in force besides addresses.
+func (s *Server) hostNames() []string {
+	names := []string{"localhost"}
+	if own, err := os.Hostname(); err == nil {
+		names = append(names, own, own+".local")
+	}
+	names = append(names, s.Hosts...)
+	for i := range names {
+		names[i] = strings.ToLower(strings.TrimSuffix(names[i], "."))
+	}
+	return names
+}
+
+// hostAllowed keeps DNS rebinding out: a page of evil.example that makes its
+// name point to the box still calls it evil.example. An address cannot be
+// rebound.
+func hostAllowed(names []string, host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if net.ParseIP(strings.Trim(name, "[]")) != nil {
+		return true
+	}
+	return slices.Contains(names, name)
+}
+
+// slashes lets the name of a profile stand in a path as it is:
+// /profiles/geo/qirse-t is /profiles/geo%2Fqirse-t.
+func slashes(r *http.Request) *http.Request {
+	const before = Base + "/profiles/"
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), before)
+	if !ok || !strings.Contains(rest, "/") {
+		return r
+	}
+	name, err := url.PathUnescape(rest)
+	if err != nil {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.URL.Path, r.URL.RawPath = before+name, before+url.PathEscape(name)
+	return r
+}

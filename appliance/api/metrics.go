@@ -1,0 +1,164 @@
+package api
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"farlink/appliance"
+)
+
+// counts is what the API counts of itself.
+type counts struct {
+	mu       sync.Mutex
+	requests map[requestKey]float64
+}
+
+type requestKey struct {
+	operation string
+	code      int
+}
+
+func newCounts() *counts { return &counts{requests: map[requestKey]float64{}} }
+
+func (c *counts) request(operation string, code int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests[requestKey{operation, code}]++
+}
+
+// metric is one metric: name, help, labels. Names and units are a promise
+// (docs/metrics.md); there are no labels per flow.
+func metric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("farlink_"+name, help, labels, nil)
+}
+
+var (
+	mBuild    = metric("build_info", "Version of the program; always 1.", "version", "go")
+	mStart    = metric("start_time_seconds", "When the daemon started, as Unix time.")
+	mState    = metric("pair_state", "1 for the word that the pair's state is.", "pair", "word")
+	mVerdict  = metric("pair_verdict", "1 for the ledger's verdict.", "pair", "verdict")
+	mEffect   = metric("pair_effective", "1 if the link is as asked.", "pair")
+	mLink     = metric("link_info", "Profile of a link; always 1.", "pair", "link", "profile", "hash", "seed")
+	mPackets  = metric("link_packets_total", "Frames by fate: delivered, a reason of loss, or engine for the box's own fault.", "pair", "way", "fate")
+	mArrived  = metric("link_arrived_packets_total", "Frames that came.", "pair", "way")
+	mBytes    = metric("link_bytes_total", "Bytes of frames that left.", "pair", "way")
+	mOffered  = metric("link_arrived_bytes_total", "Bytes of frames that came.", "pair", "way")
+	mHeld     = metric("link_held_packets", "Frames inside.", "pair", "way")
+	mHeldB    = metric("link_held_bytes", "Bytes of frames inside.", "pair", "way")
+	mReading  = metric("link_reading", "A live figure of a model; its name ends in the unit.", "pair", "link", "way", "reading")
+	mLateness = metric("wire_lateness_seconds", "Actual minus intended departure, since the engine started.", "pair", "quantile")
+	mFloor    = metric("wire_floor_seconds", "The box's own latency at zero delay.", "pair")
+	mRestarts = metric("engine_restarts_total", "How often the engine had to be started again.", "pair")
+	mLease    = metric("lease_held", "1 if somebody holds the lease.")
+	mStreams  = metric("stream_clients", "Open event streams.")
+	mDropped  = metric("stream_dropped_total", "Event streams dropped for being slow.")
+	mRequests = metric("api_requests_total", "Requests by operation and status.", "operation", "code")
+
+	allMetrics = []*prometheus.Desc{mBuild, mStart, mState, mVerdict, mEffect, mLink, mPackets, mArrived, mBytes, mOffered,
+		mHeld, mHeldB, mReading, mLateness, mFloor, mRestarts, mLease, mStreams, mDropped, mRequests}
+)
+
+// words and verdicts in the order in which they are shown.
+var (
+	words    = []appliance.Word{appliance.Starting, appliance.Emulating, appliance.Bypassing, appliance.Cutting, appliance.Fault}
+	verdicts = []appliance.Standing{appliance.Valid, appliance.Degraded, appliance.Invalid}
+)
+
+// metrics answers a scrape; everything is collected then from one state.
+func (s *Server) metrics() http.Handler {
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(collector{s})
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+}
+
+type collector struct{ s *Server }
+
+func (c collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range allMetrics {
+		out <- d
+	}
+}
+
+// emitter sends constant metrics.
+type emitter chan<- prometheus.Metric
+
+func (e emitter) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	e <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (e emitter) count(d *prometheus.Desc, v float64, labels ...string) {
+	e <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}
+
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	e := emitter(out)
+	st := c.s.Box.State()
+	e.gauge(mBuild, 1, st.Version, runtime.Version())
+	e.gauge(mStart, float64(st.Started.UnixMilli())/1e3)
+	e.gauge(mLease, one(c.s.Desk.Look().Held()))
+	clients, dropped := c.s.hub.load()
+	e.gauge(mStreams, float64(clients))
+	e.count(mDropped, float64(dropped))
+	c.s.counts.collect(e)
+	for _, p := range st.Pairs {
+		collectPair(e, p)
+	}
+}
+
+func (c *counts) collect(e emitter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, n := range c.requests {
+		e.count(mRequests, n, k.operation, strconv.Itoa(k.code))
+	}
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func collectPair(e emitter, p appliance.PairState) {
+	for _, w := range words {
+		e.gauge(mState, one(p.Word == w), p.Name, string(w))
+	}
+	for _, v := range verdicts {
+		e.gauge(mVerdict, one(p.Verdict.Word == v), p.Name, string(v))
+	}
+	e.gauge(mEffect, one(p.Effective), p.Name)
+	e.count(mRestarts, float64(p.Engine.Restarts), p.Name)
+	for _, l := range p.Links {
+		e.gauge(mLink, 1, p.Name, l.Name, l.Profile, l.Hash, strconv.FormatUint(l.Seed, 10))
+	}
+	for _, r := range p.Readings {
+		e.gauge(mReading, r.Value, p.Name, r.Link, r.Way, r.Name)
+	}
+	if f := p.Figures; f != nil {
+		collectWay(e, p.Name, "down", f.Down)
+		collectWay(e, p.Name, "up", f.Up)
+		e.gauge(mLateness, f.LatenessP50/1e6, p.Name, "0.5")
+		e.gauge(mLateness, f.LatenessP99/1e6, p.Name, "0.99")
+		e.gauge(mLateness, f.LatenessMax/1e6, p.Name, "1")
+		e.gauge(mFloor, f.Floor/1e6, p.Name)
+	}
+}
+
+func collectWay(e emitter, pair, way string, f appliance.WayFigures) {
+	e.count(mPackets, float64(f.PacketsOut), pair, way, "delivered")
+	e.count(mPackets, float64(f.EngineLost), pair, way, engineReason)
+	for reason, n := range f.Lost {
+		e.count(mPackets, float64(n), pair, way, reason)
+	}
+	e.count(mArrived, float64(f.PacketsIn), pair, way)
+	e.count(mBytes, float64(f.BytesOut), pair, way)
+	e.count(mOffered, float64(f.BytesIn), pair, way)
+	e.gauge(mHeld, float64(f.HeldPackets), pair, way)
+	e.gauge(mHeldB, float64(f.HeldBytes), pair, way)
+}

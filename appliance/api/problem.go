@@ -1,0 +1,165 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"farlink/appliance"
+	"farlink/appliance/access"
+)
+
+// problemURN starts the type of every problem; what follows is stable and an
+// anchor in docs/api.md.
+const problemURN = "urn:farlink:problem:"
+
+// kinds names the problem of a status that has no narrower one.
+var kinds = map[int]string{
+	http.StatusBadRequest:            "bad-request",
+	http.StatusUnauthorized:          "no-credentials",
+	http.StatusForbidden:             "scope",
+	http.StatusNotFound:              "not-found",
+	http.StatusMethodNotAllowed:      "method",
+	http.StatusNotAcceptable:         "not-acceptable",
+	http.StatusRequestTimeout:        "timeout",
+	http.StatusConflict:              "conflict",
+	http.StatusPreconditionFailed:    "stale",
+	http.StatusRequestEntityTooLarge: "too-large",
+	http.StatusUnsupportedMediaType:  "media-type",
+	http.StatusMisdirectedRequest:    "host",
+	http.StatusUnprocessableEntity:   "invalid",
+	http.StatusLocked:                "leased",
+	http.StatusTooManyRequests:       "slow-down",
+	http.StatusInternalServerError:   "internal",
+	http.StatusServiceUnavailable:    "not-ready",
+}
+
+// problem makes the problem of a status.
+func problem(status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
+	return &huma.ErrorModel{Type: problemURN + kinds[status], Title: http.StatusText(status),
+		Status: status, Detail: detail, Errors: errs}
+}
+
+// named is problem with a narrower type.
+func named(kind string, status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
+	p := problem(status, detail, errs...)
+	p.Type = problemURN + kind
+	return p
+}
+
+// refuse turns an error of the box into a problem. at is where in the request
+// the paths of the error begin: "body", "query.pair".
+func refuse(err error, at string) error {
+	var problems appliance.Problems
+	var stale appliance.Stale
+	var noPair appliance.NoPair
+	var notReady appliance.NotReady
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &problems):
+		return problem(http.StatusUnprocessableEntity, sentence(len(problems)), details(problems, at)...)
+	case errors.As(err, &stale):
+		return problem(http.StatusPreconditionFailed, stale.Error(),
+			&huma.ErrorDetail{Location: "header.If-Match", Message: "want " + strconv.Quote(stale.Now), Value: stale.Got})
+	case errors.As(err, &noPair):
+		return problem(http.StatusNotFound, noPair.Error(),
+			&huma.ErrorDetail{Location: "query.pair", Message: "want a pair of the box", Value: noPair.Name})
+	case errors.As(err, &notReady):
+		return problem(http.StatusServiceUnavailable, notReady.Error())
+	case errors.Is(err, appliance.ErrBusy):
+		return named("busy", http.StatusConflict, err.Error())
+	}
+	return err // huma makes a 500 of it
+}
+
+func sentence(n int) string {
+	if n == 1 {
+		return "the document has 1 problem"
+	}
+	return fmt.Sprintf("the document has %d problems", n)
+}
+
+// details gives each problem of a document its place in the request.
+func details(problems appliance.Problems, at string) []*huma.ErrorDetail {
+	list := make([]*huma.ErrorDetail, len(problems))
+	for i, p := range problems {
+		list[i] = &huma.ErrorDetail{Message: "want " + p.Want, Location: place(at, p), Value: p.Got}
+	}
+	return list
+}
+
+func place(at string, p appliance.Problem) string {
+	where := at
+	if p.Path != "" {
+		where += "." + p.Path
+	}
+	if p.Line > 0 {
+		where += ":" + strconv.Itoa(p.Line)
+	}
+	return where
+}
+
+// leased is the problem of a write while somebody else holds the lease.
+func leased(l access.Lease) error {
+	until := l.Until.UTC().Format(time.RFC3339)
+	p := problem(http.StatusLocked, fmt.Sprintf("%s holds the lease until %s (%s)", l.Holder, until, l.Purpose),
+		&huma.ErrorDetail{Location: "lease.holder", Message: "holds the lease", Value: l.Holder},
+		&huma.ErrorDetail{Location: "lease.until", Message: "ends then unless renewed", Value: until})
+	return p
+}
+
+// echoMost bounds how much of a wrong value a problem gives back.
+const echoMost = 200
+
+// finish is the transformer that every answer passes: it gives problems made
+// by huma their type, and cuts what they echo.
+func finish(_ huma.Context, _ string, v any) (any, error) {
+	p, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	if p.Type == "" {
+		p.Type = problemURN + kinds[p.Status]
+	}
+	if p.Status == http.StatusUnsupportedMediaType {
+		p.Detail = "this operation does not read that media type; with curl say --json, or -H 'Content-Type: …'"
+	}
+	if p.Status == http.StatusInternalServerError {
+		// What went wrong inside is for the log, not for strangers.
+		p.Errors = nil
+	}
+	for _, e := range p.Errors {
+		if e != nil {
+			e.Value = short(e.Value)
+		}
+	}
+	return p, nil
+}
+
+func short(v any) any {
+	b, err := json.Marshal(v)
+	if err != nil || len(b) <= echoMost {
+		return v
+	}
+	return string(b[:echoMost]) + "…"
+}
+
+// writeProblem answers outside of huma.
+func writeProblem(w http.ResponseWriter, p *huma.ErrorModel) {
+	b, err := json.Marshal(p)
+	if err != nil { // cannot be: strings and numbers
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	w.Write(append(b, '\n'))
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// request is one recorded request and what must come back.
+type request struct {
+	name         string
+	token        string
+	method, path string
+	body         string
+	head         []string
+	status       int
+	has          []string // in the body
+	kind         string   // of the problem
+}
+
+// TestRequests asks every operation, in order, on one box.
+func TestRequests(t *testing.T) {
+	huge := `{"inline": "` + strings.Repeat("x", bodyMost) + `"}`
+	table := []request{
+		{name: "status", token: readToken, method: "GET", path: "/api/v1/status", status: 200, has: []string{`"word":"EMULATING"`, `"etag":"v0"`, `"lease":{"held":false`}},
+		{name: "profiles", token: readToken, method: "GET", path: "/api/v1/profiles", status: 200, has: []string{`"name":"clear"`, `"name":"geo/qirse-sat"`}},
+		{name: "profile", token: readToken, method: "GET", path: "/api/v1/profiles/clear", status: 200, has: []string{`"toml":"`}},
+		{name: "profile with a slash", token: readToken, method: "GET", path: "/api/v1/profiles/geo/qirse-sat", status: 200, has: []string{`"name":"geo/qirse-sat"`}},
+		{name: "profile escaped", token: readToken, method: "GET", path: "/api/v1/profiles/geo%2Fqirse-sat", status: 200, has: []string{`"name":"geo/qirse-sat"`}},
+		{name: "profile as TOML", token: readToken, method: "GET", path: "/api/v1/profiles/geo/qirse-sat", head: []string{"Accept", "application/toml"}, status: 200, has: []string{`[down`}},
+		{name: "no profile", token: readToken, method: "GET", path: "/api/v1/profiles/geo/none", status: 404, kind: "not-found", has: []string{"path.name"}},
+
+		{name: "link", token: readToken, method: "GET", path: "/api/v1/link", status: 200, has: []string{`"profile":"clear"`}},
+		{name: "link of no pair", token: readToken, method: "GET", path: "/api/v1/link?pair=none", status: 404, kind: "not-found", has: []string{"query.pair", "main"}},
+		{name: "dry run", token: driveToken, method: "PUT", path: "/api/v1/link?dry_run=true", body: `{"profile":"geo/qirse-sat","seed":7}`, status: 200, has: []string{`"dry_run":true`, `"etag":"v0"`}},
+		{name: "put", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirse-sat","seed":18446744073709551615}`, status: 200, has: []string{`"etag":"v1"`, `"seed":18446744073709551615`, `"hitless":true`}},
+		{name: "put at a stale version", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear"}`, head: []string{"If-Match", `"v0"`}, status: 412, kind: "stale", has: []string{"header.If-Match", "v1"}},
+		{name: "put at this version", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirse-sat","seed":9}`, head: []string{"If-Match", `"v0", "v1"`}, status: 200, has: []string{`"etag":"v2"`}},
+		{name: "put any version", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirse-sat","seed":8}`, head: []string{"If-Match", `*`}, status: 200, has: []string{`"etag":"v3"`}},
+		{name: "patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":{"down":{"loss":{"probability":0.01}}}}`, head: []string{"Content-Type", "application/merge-patch+json"}, status: 200, has: []string{`"seed":8`, `"probability":0.01`}},
+		{name: "patch as plain JSON", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":null,"seed":18446744073709551615}`, status: 200, has: []string{`"seed":18446744073709551615`}},
+		{name: "unknown profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirs"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
+		{name: "all problems of an inline profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline":"[down.queue]\nrate = \"8 Mb\"\nnonsense = 1\n"}`, status: 422, kind: "invalid", has: []string{"body.inline.down.queue.rate:2", "body.inline.down.queue.nonsense:3"}},
+		{name: "unknown key", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profil":"clear"}`, status: 422, kind: "invalid", has: []string{"body.profil"}},
+		{name: "wrong types", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":7,"seed":"x","mode":"fast"}`, status: 422, kind: "invalid", has: []string{"body.profile", "body.seed", "body.mode"}},
+		{name: "wrong type in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"seed":"x"}`, status: 422, kind: "invalid", has: []string{"body.seed"}},
+		{name: "patch that is no object", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `[1]`, status: 422, kind: "invalid", has: []string{"body"}},
+		{name: "bad JSON", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":`, status: 400, kind: "bad-request", has: []string{"unexpected end"}},
+		{name: "no body", token: driveToken, method: "PUT", path: "/api/v1/link", status: 400, kind: "bad-request"},
+		{name: "huge body", token: driveToken, method: "PUT", path: "/api/v1/link", body: huge, status: 413, kind: "too-large"},
+		{name: "wrong media type", token: driveToken, method: "PUT", path: "/api/v1/link", body: "profile=clear", head: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, kind: "media-type", has: []string{"--json"}},
+		{name: "unknown query", token: driveToken, method: "PUT", path: "/api/v1/link?dryrun=true", body: `{"profile":"clear"}`, status: 422, kind: "invalid", has: []string{"query.dryrun"}},
+
+		{name: "cut", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut","duration":"30s"}`, status: 202, has: []string{`"begins":`, `"ends":`}},
+		{name: "cut while cut", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut","duration":"1s"}`, status: 409, kind: "busy"},
+		{name: "reset", token: driveToken, method: "POST", path: "/api/v1/reset", status: 204},
+		{name: "flap", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"10ms","up":"10ms","count":3}`, status: 202},
+		{name: "cut of no length", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut"}`, status: 422, kind: "invalid", has: []string{"body.duration"}},
+		{name: "cut of a number", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut","duration":5}`, status: 422, kind: "invalid", has: []string{"body.duration"}},
+		{name: "unknown event", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"burn"}`, status: 422, kind: "invalid", has: []string{"body.kind"}},
+
+		{name: "lease", token: driveToken, method: "PUT", path: "/api/v1/lease", body: `{"purpose":"test","ttl":"1m"}`, status: 200, has: []string{`"holder":"driver"`}},
+		{name: "lease seen", token: readToken, method: "GET", path: "/api/v1/lease", status: 200, has: []string{`"holder":"driver"`, `"purpose":"test"`}},
+		{name: "lease of another", token: otherToken, method: "PUT", path: "/api/v1/lease", body: `{}`, status: 423, kind: "leased", has: []string{"driver", "lease.until"}},
+		{name: "waiting", token: otherToken, method: "PUT", path: "/api/v1/lease?wait=true", body: `{"purpose":"later"}`, status: 202, has: []string{`"waiters":[{"name":"other"`}},
+		{name: "force without admin", token: otherToken, method: "PUT", path: "/api/v1/lease?force=true", body: `{}`, status: 403, kind: "scope"},
+		{name: "write under another's lease", token: otherToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear"}`, status: 423, kind: "leased"},
+		{name: "write under one's own", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear"}`, status: 200},
+		{name: "release of another's", token: readToken, method: "DELETE", path: "/api/v1/lease", status: 403, kind: "scope"},
+		{name: "release", token: driveToken, method: "DELETE", path: "/api/v1/lease", status: 200, has: []string{`"holder":"other"`}},
+		{name: "force", token: adminToken, method: "PUT", path: "/api/v1/lease?force=true", body: `{"purpose":"maintenance"}`, status: 200, has: []string{`"holder":"boss"`}},
+		{name: "force back", token: adminToken, method: "DELETE", path: "/api/v1/lease", status: 200, has: []string{`"held":false`}},
+		{name: "too long a lease", token: driveToken, method: "PUT", path: "/api/v1/lease", body: `{"ttl":"48h"}`, status: 422, kind: "invalid", has: []string{"body.ttl"}},
+
+		{name: "audit", token: readToken, method: "GET", path: "/api/v1/audit", status: 200, has: []string{`"what":"put-link"`, `"who":"driver"`, `"forced":true`, `"status":423`}},
+		{name: "session", token: readToken, method: "GET", path: "/api/v1/session", status: 200, has: []string{`"name":"reader"`, `"scope":"read"`, `"claimed":false`}},
+		{name: "no session", method: "GET", path: "/api/v1/session", status: 200, has: []string{`"name":"guest@127.0.0.1"`, `"scope":"none"`}},
+		{name: "tokens", token: adminToken, method: "GET", path: "/api/v1/tokens", status: 200, has: []string{`"name":"driver"`, `"from_config":true`}},
+		{name: "make a token", token: adminToken, method: "PUT", path: "/api/v1/tokens/ci-1", body: `{"scope":"drive"}`, status: 200, has: []string{`"token":"flk_`}},
+		{name: "a bad name", token: adminToken, method: "PUT", path: "/api/v1/tokens/-", body: `{"scope":"drive"}`, status: 422, kind: "invalid", has: []string{"path.name"}},
+		{name: "a bad scope", token: adminToken, method: "PUT", path: "/api/v1/tokens/x", body: `{"scope":"god"}`, status: 422, kind: "invalid", has: []string{"body.scope"}},
+		{name: "a token of the configuration", token: adminToken, method: "PUT", path: "/api/v1/tokens/driver", body: `{"scope":"drive"}`, status: 409, kind: "fixed"},
+		{name: "revoke", token: adminToken, method: "DELETE", path: "/api/v1/tokens/ci-1", status: 204},
+		{name: "revoke again", token: adminToken, method: "DELETE", path: "/api/v1/tokens/ci-1", status: 404, kind: "not-found"},
+
+		{name: "description", method: "GET", path: "/api/v1/openapi.yaml", status: 200, has: []string{"openapi: 3.1.0"}},
+		{name: "health", method: "GET", path: "/healthz", status: 200, has: []string{`"status":"ok"`}},
+		{name: "readiness", method: "GET", path: "/readyz", status: 200, has: []string{`"name":"pair main","ok":true`}},
+		{name: "metrics", token: readToken, method: "GET", path: "/metrics", status: 200, has: []string{`farlink_build_info{`}},
+		{name: "panel", method: "GET", path: "/", status: 200, has: []string{"farlink"}},
+
+		{name: "nothing there", token: readToken, method: "GET", path: "/api/v1/nothing", status: 404, kind: "not-found", has: []string{"/api/v1/nothing"}},
+		{name: "nothing at all", method: "GET", path: "/nothing", status: 404, kind: "not-found"},
+		{name: "wrong method", token: readToken, method: "DELETE", path: "/api/v1/status", status: 405, kind: "method", has: []string{"GET"}},
+		{name: "trailing slash", token: readToken, method: "GET", path: "/api/v1/status/", status: 404, kind: "not-found"},
+		{name: "no token", method: "GET", path: "/api/v1/status", status: 401, kind: "no-credentials"},
+		{name: "wrong token", token: "flk_wrong", method: "GET", path: "/api/v1/status", status: 401, kind: "no-credentials"},
+		{name: "too small a scope", token: readToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear"}`, status: 403, kind: "scope", has: []string{"drive"}},
+		{name: "foreign host", method: "GET", path: "/healthz", head: []string{"Host", "evil.example:8080"}, status: 421, kind: "host", has: []string{"allowed_hosts"}},
+		{name: "foreign origin", token: driveToken, method: "POST", path: "/api/v1/reset", head: []string{"Sec-Fetch-Site", "cross-site"}, status: 403, kind: "origin"},
+		{name: "wrong password", method: "POST", path: "/api/v1/session", body: `{"password":"nope"}`, status: 401, kind: "wrong-secret"},
+		{name: "wrong code", method: "POST", path: "/api/v1/claim", body: `{"code":"nope","password":"long enough"}`, status: 401, kind: "wrong-secret"},
+	}
+	b := newBench(t)
+	for _, r := range table {
+		check := b.ask(r.token, r.method, r.path, r.body, r.head...)
+		if check.StatusCode != r.status {
+			t.Errorf("%s: %s %s: status %d, want %d: %.300s", r.name, r.method, r.path, check.StatusCode, r.status, check.body)
+			continue
+		}
+		for _, part := range r.has {
+			if !strings.Contains(check.body, part) {
+				t.Errorf("%s: want %s in %.600s", r.name, part, check.body)
+			}
+		}
+		if r.status >= 400 {
+			checkProblem(t, r, check)
+		}
+		if check.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: no security headers", r.name)
+		}
+	}
+}
+
+func checkProblem(t *testing.T, r request, got answered) {
+	t.Helper()
+	if ct := got.Header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Errorf("%s: Content-Type %q", r.name, ct)
+	}
+	p := decoded[huma.ErrorModel](t, got.body)
+	if p.Type != problemURN+r.kind || p.Status != r.status || p.Title != http.StatusText(r.status) || p.Detail == "" {
+		t.Errorf("%s: want a whole problem of kind %s, got %s", r.name, r.kind, got.body)
+	}
+}

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"farlink/appliance/access"
+)
+
+// SessionState says who the caller is to the box.
+type SessionState struct {
+	Name    string       `json:"name" doc:"Token or user; guest@ADDRESS without credentials."`
+	Scope   access.Scope `json:"scope" enum:"none,read,drive,admin"`
+	Claimed bool         `json:"claimed" doc:"The box has a password; before, its console shows a code."`
+}
+
+// Login begins a session by password or by token.
+type Login struct {
+	Password string `json:"password,omitempty" maxLength:"256"`
+	Token    string `json:"token,omitempty" maxLength:"256"`
+}
+
+// Claim sets the password of a box that nobody has claimed yet.
+type Claim struct {
+	Code     string `json:"code" maxLength:"64" doc:"The code on the box's console."`
+	Password string `json:"password" maxLength:"256" doc:"At least 10 bytes."`
+}
+
+type sessionOutput struct {
+	Body SessionState
+}
+
+type loginInput struct{ Body Login }
+
+type loginOutput struct {
+	SetCookie http.Cookie `header:"Set-Cookie"`
+	Body      SessionState
+}
+
+type claimInput struct{ Body Claim }
+
+type logoutInput struct {
+	Cookie http.Cookie `cookie:"farlink_session"`
+}
+
+type logoutOutput struct {
+	SetCookie http.Cookie `header:"Set-Cookie"`
+}
+
+func (s *Server) sessionOperations(a huma.API) {
+	huma.Register(a, operation("get-session", http.MethodGet, "/session", access.None, reads, "Who you are to the box"), s.getSession)
+
+	login := operation("post-session", http.MethodPost, "/session", access.None, freely, "Log a browser in")
+	login.Errors = append(login.Errors, http.StatusUnauthorized, http.StatusTooManyRequests)
+	huma.Register(a, login, s.login)
+
+	claim := operation("post-claim", http.MethodPost, "/claim", access.None, freely, "Set the password of a new box")
+	claim.Errors = append(claim.Errors, http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests)
+	huma.Register(a, claim, s.claim)
+
+	huma.Register(a, operation("delete-session", http.MethodDelete, "/session", access.None, freely, "Log a browser out"), s.logout)
+}
+
+func (s *Server) getSession(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
+	return &sessionOutput{s.sessionState(caller(ctx).Caller)}, nil
+}
+
+func (s *Server) sessionState(c access.Caller) SessionState {
+	return SessionState{Name: c.Name, Scope: c.Scope, Claimed: s.Keys.Claimed()}
+}
+
+func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+	w := caller(ctx)
+	w.note.On = "session"
+	var secret string
+	var c access.Caller
+	var err error
+	if in.Body.Token != "" {
+		secret, c, err = s.Keys.LoginToken(in.Body.Token, w.From)
+	} else {
+		secret, c, err = s.Keys.Login(in.Body.Password, w.From)
+	}
+	if err != nil {
+		return nil, turnAway(err)
+	}
+	w.Name = c.Name
+	return &loginOutput{SetCookie: s.cookie(secret), Body: s.sessionState(c)}, nil
+}
+
+// cookie carries a session; without a secret it ends one.
+func (s *Server) cookie(secret string) http.Cookie {
+	c := http.Cookie{Name: cookieName, Value: secret, Path: "/", HttpOnly: true, Secure: s.Secure,
+		SameSite: http.SameSiteStrictMode, MaxAge: int(access.SessionMost.Seconds())}
+	if secret == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+// turnAway turns an error of the keyring into a problem.
+func turnAway(err error) error {
+	var slow access.Slow
+	switch {
+	case errors.As(err, &slow):
+		after := strconv.Itoa(int(math.Ceil(slow.Wait.Seconds())))
+		return huma.ErrorWithHeaders(problem(http.StatusTooManyRequests, err.Error()), http.Header{"Retry-After": {after}})
+	case errors.Is(err, access.ErrWrong):
+		return named("wrong-secret", http.StatusUnauthorized, err.Error())
+	case errors.Is(err, access.ErrClaimed):
+		return named("claimed", http.StatusConflict, err.Error())
+	case errors.Is(err, access.ErrWeak):
+		return problem(http.StatusUnprocessableEntity, "the password does not do",
+			&huma.ErrorDetail{Location: "body.password", Message: err.Error()})
+	case errors.Is(err, access.ErrName):
+		return problem(http.StatusUnprocessableEntity, "the token's name does not do",
+			&huma.ErrorDetail{Location: "path.name", Message: err.Error()})
+	case errors.Is(err, access.ErrFixed):
+		return named("fixed", http.StatusConflict, err.Error())
+	case errors.Is(err, access.ErrNoToken):
+		return problem(http.StatusNotFound, err.Error())
+	}
+	return err
+}
+
+func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {
+	w := caller(ctx)
+	w.note.On = "password"
+	if err := s.Keys.Claim(in.Body.Code, in.Body.Password, w.From); err != nil {
+		return nil, turnAway(err)
+	}
+	s.Log.Info("box claimed", "from", w.From)
+	return s.login(ctx, &loginInput{Login{Password: in.Body.Password}})
+}
+
+func (s *Server) logout(_ context.Context, in *logoutInput) (*logoutOutput, error) {
+	s.Keys.Logout(in.Cookie.Value)
+	return &logoutOutput{SetCookie: s.cookie("")}, nil
+}
