@@ -1,0 +1,1 @@
+// Empty: a package with a bodyless function needs an assembly file.

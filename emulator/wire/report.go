@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"time"
+
+	"farlink/emulator/link"
+	"farlink/emulator/wire/steer"
+)
+
+// Report is how the engine found the ports and the machine when it started.
+type Report struct {
+	Attached  [2]steer.Attach // native or generic, port A and B
+	ZeroCopy  bool
+	TakenOver bool          // from an engine that ran before
+	Priority  int           // of SCHED_FIFO; 0 where it is not allowed
+	WakeP50   link.Duration // how late a timer wakes a thread here, measured at the start
+	WakeP99   link.Duration
+	PID       int
+}
+
+// Applied is how a document took effect.
+type Applied struct {
+	At     time.Time     // when the last way had switched
+	Time   link.Time     // the same, in the run's time
+	Switch link.Duration // from the first look to the last way's switch
+	Build  link.Duration // building the emulator, aside from the frames
+}
+
+// Event is something that happened to the engine by itself.
+type Event struct {
+	At   time.Time
+	Kind string // "port_down", "port_up", "port_gone"
+	Text string
+}

@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+
+	"farlink/emulator/ledger"
+	"farlink/emulator/link"
+)
+
+// Stats is the state of an engine at an instant.
+type Stats struct {
+	Runs    uint64    // runs begun by this engine
+	Now     link.Time // time of the run
+	Ways    [2]Way
+	Verdict ledger.Verdict // the worse of the ways'
+	Reason  string         // of the verdict; "" when valid
+}
+
+// Way is the state of one way. Counts are since the run began.
+type Way struct {
+	Book     ledger.Book
+	Verdict  ledger.Verdict
+	Reason   string
+	Interval Interval
+	Probes   []link.Probe
+	Switched link.Time     // when the present emulator took over
+	Timed    int           // frames of known delay since then
+	Least    link.Duration // the least of these delays
+	Early    int           // how many were sooner than the emulator promised
+}
+
+// Interval is the last interval of publication, about 100 ms.
+type Interval struct {
+	From, To      link.Time
+	In, InBytes   uint64
+	Out, OutBytes uint64
+	Lost          uint64
+	Delayed       uint64        // frames that the delays are of: those which stayed in the UMEM
+	DelayMin      link.Duration // from arrival to departure
+	DelayMean     link.Duration
+	DelayMax      link.Duration
+	Held          uint64 // bytes inside at To
+}
+
+// Stats reads the shared memory; the loops do not notice. It works after the
+// engine has ended too, and then shows its last state.
+func (e *Engine) Stats() Stats {
+	s := Stats{Runs: e.page.Runs, Now: link.Time(nanotime() - e.page.Epoch)}
+	view := new(wayView)
+	for _, w := range link.Ways {
+		e.page.Ways[w].read(view)
+		s.Ways[w] = view.way(e.config.Limits)
+		if v := s.Ways[w].Verdict; v > s.Verdict {
+			s.Verdict, s.Reason = v, fmt.Sprintf("%v: %s", w, s.Ways[w].Reason)
+		}
+	}
+	return s
+}
+
+func (v *wayView) way(limits ledger.Limits) Way {
+	r := v.Recent
+	w := Way{
+		Book: v.Book, Switched: link.Time(v.Switched),
+		Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs),
+		Interval: Interval{
+			From: link.Time(r.Since), To: link.Time(v.At), In: r.In, InBytes: r.InBytes,
+			Out: r.Out, OutBytes: r.OutBytes, Lost: r.Lost, Delayed: r.Delays,
+			DelayMin: link.Duration(r.DelayMin), DelayMax: link.Duration(r.DelayMax), Held: r.HeldMax,
+		},
+	}
+	if r.Delays > 0 {
+		w.Interval.DelayMean = link.Duration(r.DelaySum / int64(r.Delays))
+	}
+	w.Verdict, w.Reason = w.Book.Judge(limits)
+	for _, p := range v.Probe[:min(v.Probes, maxProbes)] {
+		name, _, _ := bytes.Cut(p.Name[:], []byte{0})
+		w.Probes = append(w.Probes, link.Probe{Name: string(name), Value: p.Value})
+	}
+	return w
+}

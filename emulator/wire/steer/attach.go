@@ -1,0 +1,98 @@
+package steer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+var linkPins = [2]string{"link_a", "link_b"}
+
+// attach puts the program on a port: into the pinned attachment if that
+// still sits on this port in a mode that suits, else into a new one.
+func (w *Wire) attach(i int, p Port, how Attach) error {
+	pin := filepath.Join(w.dir, linkPins[i])
+	if l, mode := takeOver(pin, p.Index, w.program(i), how); l != nil {
+		w.links[i], w.modes[i], w.taken = l, mode, true
+		return nil
+	}
+	if err := os.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("unpin the old attachment of port %s: %w", p.Name, err)
+	}
+	l, mode, err := attachNew(p, w.program(i), how)
+	if err != nil {
+		return err
+	}
+	w.links[i], w.modes[i] = l, mode
+	if err := l.Pin(pin); err != nil {
+		return fmt.Errorf("pin the attachment of port %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// takeOver opens the pinned attachment and puts the program into it without
+// a gap; nil if there is none for this port in this mode.
+func takeOver(pin string, index int, p *ebpf.Program, how Attach) (link.Link, Attach) {
+	l, err := link.LoadPinnedLink(pin, nil)
+	if err != nil {
+		return nil, ""
+	}
+	info, err := l.Info()
+	if err == nil && info.XDP() != nil && int(info.XDP().Ifindex) == index {
+		mode := attachedMode(index)
+		if (how == Auto || how == "" || how == mode) && l.Update(p) == nil {
+			return l, mode
+		}
+	}
+	l.Close()
+	return nil, ""
+}
+
+// attachedMode asks the kernel how the program on the port is attached.
+func attachedMode(index int) Attach {
+	dev, err := netlink.LinkByIndex(index)
+	if err == nil && dev.Attrs().Xdp != nil && dev.Attrs().Xdp.AttachMode == nl.XDP_ATTACHED_SKB {
+		return Generic
+	}
+	return Native
+}
+
+func attachNew(p Port, prog *ebpf.Program, how Attach) (link.Link, Attach, error) {
+	if how == Auto || how == "" {
+		if l, mode, err := attachNew(p, prog, preferred(p)); err == nil || errors.Is(err, unix.EBUSY) {
+			return l, mode, err
+		}
+		how = Generic
+	}
+	flags := link.XDPDriverMode
+	if how == Generic {
+		flags = link.XDPGenericMode
+	}
+	l, err := link.AttachXDP(link.XDPOptions{Program: prog, Interface: p.Index, Flags: flags})
+	if errors.Is(err, unix.EBUSY) {
+		return nil, how, fmt.Errorf("port %s carries another XDP program: %w", p.Name, err)
+	}
+	if err != nil {
+		return nil, how, fmt.Errorf("attach steer to port %s (%s): %w", p.Name, how, err)
+	}
+	return l, how, nil
+}
+
+// preferred is the mode to try first. A veth's native redirect reaches only
+// peers that poll (with XDP or GRO on), which this end cannot know, so a
+// bypass might be a hole; its generic mode reaches every peer and is as fast
+// (docs/decisions/02-wire.md).
+func preferred(p Port) Attach {
+	if dev, err := netlink.LinkByIndex(p.Index); err == nil && dev.Type() == "veth" {
+		return Generic
+	}
+	return Native
+}

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// waiter puts a loop to sleep until a frame comes, a time has come, or
+// somebody calls wake. Times are CLOCK_MONOTONIC ns.
+//
+// A timer wakes a thread some 60 us late; so the loop sleeps until spin
+// before the time and looks again and again from there (it goes on receiving
+// meanwhile). A timerfd in an epoll has no slack, unlike epoll's timeout.
+type waiter struct {
+	spin     int64
+	coalesce int64
+	epoll    int
+	timer    int
+	bell     int
+	armed    int64
+	events   [4]unix.EpollEvent
+
+	// Each wake-up costs the sender on a shared core; when frames come
+	// faster than one in 20 us the loop looks every coalesce ns instead.
+	windowEnd int64
+	wakes     int
+	busy      bool
+}
+
+func newWaiter(fd int, spin, coalesce int64) (*waiter, error) {
+	w := &waiter{spin: spin, coalesce: coalesce, epoll: -1, timer: -1, bell: -1}
+	var err error
+	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	if w.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("timerfd: %w", err)
+	}
+	if w.bell, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	for _, f := range []struct {
+		fd     int
+		events uint32
+	}{{fd, unix.EPOLLIN}, {w.timer, unix.EPOLLIN | unix.EPOLLET}, {w.bell, unix.EPOLLIN | unix.EPOLLET}} {
+		event := unix.EpollEvent{Events: f.events, Fd: int32(f.fd)}
+		if err := unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, f.fd, &event); err != nil {
+			return nil, fmt.Errorf("epoll add: %w", err)
+		}
+	}
+	return w, nil
+}
+
+func (w *waiter) close() {
+	for _, fd := range []int{w.epoll, w.timer, w.bell} {
+		unix.Close(fd)
+	}
+}
+
+// wake ends the sleep; any thread may call it.
+func (w *waiter) wake() {
+	one := uint64(1)
+	unix.RawSyscall(unix.SYS_WRITE, uintptr(w.bell), uintptr(unsafe.Pointer(&one)), 8)
+}
+
+// until sleeps from now until shortly before t at the latest, and not at all
+// when that is past. frames is how many the last look brought.
+func (w *waiter) until(now, t int64) {
+	if t-now <= w.spin {
+		return
+	}
+	t -= w.spin
+	if w.flooded(now) && w.coalesce > 0 {
+		ts := unix.NsecToTimespec(min(t, now+w.coalesce))
+		unix.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+		return
+	}
+	w.arm(t)
+	// Syscall, not RawSyscall: the runtime must be able to go on without us.
+	unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&w.events[0])), uintptr(len(w.events)), ^uintptr(0), 0, 0)
+}
+
+// flooded reports whether the loop was put to sleep more than 100 times in
+// the last 2 ms, that is, woken about every 20 us or faster.
+func (w *waiter) flooded(now int64) bool {
+	const window, many = 2_000_000, 100
+	if now >= w.windowEnd {
+		// While coalescing, sleeps are 50 us apart: 40 in a window.
+		w.busy = w.wakes >= many || w.busy && w.wakes >= window/int(max(w.coalesce, 1)+20_000)
+		w.wakes, w.windowEnd = 0, now+window
+	}
+	w.wakes++
+	return w.busy
+}
+
+// arm sets the timer to t, by a system call only when that changes it.
+func (w *waiter) arm(t int64) {
+	if t == w.armed {
+		return
+	}
+	w.armed = t
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(t)}
+	unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(w.timer), unix.TFD_TIMER_ABSTIME, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+}
