@@ -24,23 +24,26 @@ func TestEthernet(t *testing.T) {
 		{"cooked 2", LinkCooked2, "86dd" + strings.Repeat("00", 18) + "61", 21, zero + "86dd" + "61"},
 	} {
 		data, _ := hex.DecodeString(c.data)
-		got, err := Ethernet([]byte("old bytes that must not shine through"), c.linkType, Packet{Data: data, Length: c.length})
+		got, kept, err := Ethernet([]byte("old bytes that must not shine through"), c.linkType, Packet{Data: data, Length: c.length})
 		if err != nil || hex.EncodeToString(got) != c.want {
 			t.Errorf("%s: %x, %v, want %s", c.name, got, err, c.want)
+		}
+		if zeros := max(0, c.length-len(data)); kept != len(got)-zeros {
+			t.Errorf("%s: %d bytes kept of %d, want %d less", c.name, kept, len(got), zeros)
 		}
 	}
 }
 
 func TestEthernetFaults(t *testing.T) {
-	if _, err := Ethernet(nil, 105, Packet{Data: []byte{1}}); err == nil || !strings.Contains(err.Error(), "link type 105") {
+	if _, _, err := Ethernet(nil, 105, Packet{Data: []byte{1}}); err == nil || !strings.Contains(err.Error(), "link type 105") {
 		t.Errorf("802.11: %v", err)
 	}
-	if _, err := Ethernet(nil, LinkCooked, Packet{Data: make([]byte, 16)}); err == nil {
+	if _, _, err := Ethernet(nil, LinkCooked, Packet{Data: make([]byte, 16)}); err == nil {
 		t.Error("a cooked packet without payload was taken")
 	}
 	// A segmentation offload's 70,000 bytes are cut to what a frame can be.
-	got, err := Ethernet(nil, LinkEthernet, Packet{Data: make([]byte, 70000), Length: 70000})
-	if err != nil || len(got) != 65535 {
+	got, kept, err := Ethernet(nil, LinkEthernet, Packet{Data: make([]byte, 70000), Length: 70000})
+	if err != nil || len(got) != 65535 || kept != 65535 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

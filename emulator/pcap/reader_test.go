@@ -298,7 +298,7 @@ func FuzzReader(f *testing.F) {
 			if p.Length < len(p.Data) || p.Interface >= len(r.Interfaces()) || n > len(b) {
 				t.Fatalf("packet %+v of %d interfaces", p, len(r.Interfaces()))
 			}
-			if _, err := Ethernet(nil, r.Interfaces()[p.Interface].LinkType, p); err == nil && p.Length > 1<<30 {
+			if _, _, err := Ethernet(nil, r.Interfaces()[p.Interface].LinkType, p); err == nil && p.Length > 1<<30 {
 				t.Fatalf("length %d", p.Length)
 			}
 		}

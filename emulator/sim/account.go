@@ -1,6 +1,10 @@
 package sim
 
-import "farlink/emulator/link"
+import (
+	"strconv"
+
+	"farlink/emulator/link"
+)
 
 // tally counts what happened to the packets of one way or one flow.
 type tally struct {
@@ -9,7 +13,7 @@ type tally struct {
 	duplicated, corrupted, marked int64
 	reordered                     int64
 	window                        int64 // bytes delivered inside the measuring window
-	causes                        [link.Reasons][]int64
+	blames                        []blame
 	delay                         histogram
 }
 
@@ -24,7 +28,7 @@ func (t *tally) meet(f link.Fate, sent link.Time, measured bool) {
 	if f.Lost() {
 		t.lost++
 		t.bytesLost += int64(p.Size)
-		t.blame(f.Cause)
+		t.blame(p.Mark.Link(), f.Cause)
 		return
 	}
 	if p.Mark&link.Duplicate != 0 {
@@ -49,20 +53,27 @@ func bit(m link.Mark) int64 {
 	return 0
 }
 
-// blame counts a loss by reason and stage.
-func (t *tally) blame(c link.Cause) {
-	if int(c.Reason) >= link.Reasons {
-		c.Reason = link.None
+// blame is how many packets a stage of a link lost for a reason.
+type blame struct {
+	link  int
+	cause link.Cause
+	n     int64
+}
+
+// blame counts a loss; the places where packets are lost are few.
+func (t *tally) blame(i int, c link.Cause) {
+	for k := range t.blames {
+		if b := &t.blames[k]; b.link == i && b.cause == c {
+			b.n++
+			return
+		}
 	}
-	by := &t.causes[c.Reason]
-	for len(*by) <= int(c.Stage) {
-		*by = append(*by, 0)
-	}
-	(*by)[c.Stage]++
+	t.blames = append(t.blames, blame{i, c, 1})
 }
 
 // Loss is how many packets were lost for a reason in a place.
 type Loss struct {
+	Link    string `json:"link,omitempty"` // its name, where there are several
 	Reason  string `json:"reason"`
 	Stage   string `json:"stage"` // "down/queue"
 	Packets int64  `json:"packets"`
@@ -88,9 +99,8 @@ type Totals struct {
 	Delay      Distribution `json:"delay"`      // arrival to departure, in the window
 }
 
-// totals completes the counts; window is the length of the measuring window,
-// names the stages of the way.
-func (t *tally) totals(window link.Duration, way link.Way, names []string) Totals {
+// totals completes the counts; window is the length of the measuring window.
+func (t *tally) totals(e Emulator, w link.Way, window link.Duration) Totals {
 	out := Totals{
 		In: t.in, InBytes: t.bytesIn, Delivered: t.delivered, OutBytes: t.bytesOut,
 		Lost: t.lost, LostBytes: t.bytesLost, Held: t.in - t.delivered - t.lost,
@@ -103,20 +113,21 @@ func (t *tally) totals(window link.Duration, way link.Way, names []string) Total
 	if window > 0 {
 		out.Rate = float64(t.window*8) / window.Seconds()
 	}
-	for reason := range t.causes {
-		for stage, n := range t.causes[reason] {
-			if n > 0 {
-				out.Losses = append(out.Losses, Loss{link.Reason(reason).String(), place(way, names, stage), n})
-			}
+	for _, b := range t.blames {
+		l := Loss{Reason: b.cause.Reason.String(), Stage: place(e, w, b.link, b.cause), Packets: b.n}
+		if names := e.Links(); len(names) > 1 && b.link < len(names) {
+			l.Link = names[b.link]
 		}
+		out.Losses = append(out.Losses, l)
 	}
 	return out
 }
 
-// place names a stage of a way: "down/queue", or its number if it has no name.
-func place(way link.Way, names []string, stage int) string {
-	if stage < len(names) {
-		return way.String() + "/" + names[stage]
+// place names the stage of a loss: "down/queue", or its number if it has no
+// name.
+func place(e Emulator, w link.Way, i int, c link.Cause) string {
+	if names := e.Stages(w, i); int(c.Stage) < len(names) {
+		return w.String() + "/" + names[c.Stage]
 	}
-	return way.String() + "/" + string(rune('0'+stage%10))
+	return w.String() + "/" + strconv.Itoa(int(c.Stage))
 }

@@ -102,10 +102,7 @@ func saturate(build func() (Emulator, error), w link.Way, warm, length link.Dura
 	if err != nil {
 		return 0, 0, err
 	}
-	t := r.Down
-	if w == link.Up {
-		t = r.Up
-	}
+	t := r.way(w)
 	return t.Rate, airLoss(t), nil
 }
 

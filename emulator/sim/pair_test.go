@@ -7,7 +7,6 @@ type pair struct {
 	chains [2]*link.Chain
 	names  [2][]string
 	seq    [2]uint64
-	frames int // that came with headers as expected
 }
 
 func (p *pair) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
@@ -22,12 +21,13 @@ func (p *pair) Finish(k link.Packet, _ link.Way, frame []byte) {
 	}
 }
 func (p *pair) Held(w link.Way) (int, int)        { return p.chains[w].Held() }
+func (p *pair) Links() []string                   { return []string{"link"} }
 func (p *pair) Stages(w link.Way, _ int) []string { return p.names[w] }
 func (p *pair) Coupled() bool                     { return false }
-func (p *pair) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
+func (p *pair) Probes(w link.Way, now link.Time, yield func(int, link.Probe)) {
 	for _, s := range p.chains[w].Stages() {
 		if s, ok := s.(link.Prober); ok {
-			s.Probes(now, yield)
+			s.Probes(now, func(p link.Probe) { yield(0, p) })
 		}
 	}
 }

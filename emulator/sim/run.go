@@ -63,6 +63,12 @@ type FlowResult struct {
 	RTT  *Distribution `json:"rtt,omitempty"`
 }
 
+// way returns the totals of a way.
+func (r *Result) way(w link.Way) Totals { return [2]Totals{r.Down, r.Up}[w] }
+
+// way returns the totals of a way.
+func (f *FlowResult) way(w link.Way) Totals { return [2]Totals{f.Down, f.Up}[w] }
+
 // Net is the world as a sender sees it.
 type Net struct {
 	// Now is the instant of the run.
@@ -247,7 +253,7 @@ func (n *Net) dispatch() {
 // sample notes the live figures at the end of a bucket.
 func (n *Net) sample() {
 	for _, w := range link.Ways {
-		n.cfg.Emulator.Probes(w, n.Now, func(p link.Probe) { n.rec.sample(w.String()+".", p) })
+		n.cfg.Emulator.Probes(w, n.Now, func(i int, p link.Probe) { n.rec.sample(n.prefix(w, i), p) })
 	}
 	for _, f := range n.flows {
 		if p, ok := f.sender.(link.Prober); ok {
@@ -257,13 +263,20 @@ func (n *Net) sample() {
 	n.rec.sampled++
 }
 
+// prefix begins the names of a link's figures: "down.", and the link's name
+// before that where there are several.
+func (n *Net) prefix(w link.Way, i int) string {
+	if names := n.cfg.Emulator.Links(); len(names) > 1 && i < len(names) {
+		return names[i] + "." + w.String() + "."
+	}
+	return w.String() + "."
+}
+
 func (n *Net) result() *Result {
 	r := &Result{Seconds: n.cfg.Until.Seconds(), From: n.cfg.From.Seconds()}
 	window := n.cfg.Until.Sub(n.cfg.From)
 	both := func(ways *[2]tally) (down, up Totals) {
-		down = ways[0].totals(window, link.Down, n.cfg.Emulator.Stages(link.Down, 0))
-		up = ways[1].totals(window, link.Up, n.cfg.Emulator.Stages(link.Up, 0))
-		return down, up
+		return ways[0].totals(n.cfg.Emulator, link.Down, window), ways[1].totals(n.cfg.Emulator, link.Up, window)
 	}
 	r.Down, r.Up = both(&n.ways)
 	for _, f := range n.flows {

@@ -28,8 +28,11 @@ type Emulator interface {
 	Finish(p link.Packet, w link.Way, frame []byte)
 	// Held returns what is inside the way.
 	Held(w link.Way) (packets, bytes int)
-	// Probes yields the live figures of the way.
-	Probes(w link.Way, now link.Time, yield func(link.Probe))
+	// Probes yields the live figures of the way, with the index of the
+	// link to which each belongs.
+	Probes(w link.Way, now link.Time, yield func(link int, p link.Probe))
+	// Links names the links, in the order of their index.
+	Links() []string
 	// Stages names the stages of a link's way, in the order in which
 	// link.Cause counts them.
 	Stages(w link.Way, link int) []string

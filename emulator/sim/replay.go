@@ -1,0 +1,287 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"farlink/emulator/link"
+	"farlink/emulator/pcap"
+)
+
+// Replay says how a capture is put on a link.
+type Replay struct {
+	Emulator Emulator
+	Way      link.Way      // on which all packets go
+	Header   pcap.Header   // of the capture that is written
+	Limit    link.Duration // how long after the last packet what is inside may stay; 0 is 10 min
+}
+
+// Summary is what a replay showed.
+type Summary struct {
+	Way     string  `json:"way"`
+	Seconds float64 `json:"seconds"` // from the first packet to the last fate
+	Totals
+	Untimed   int64 `json:"untimed_packets,omitempty"`   // had no time stamp: took the one before
+	Backwards int64 `json:"backwards_packets,omitempty"` // were stamped before one that stands before them: took its time
+	Cut       int64 `json:"cut_packets,omitempty"`       // longer than a frame can be: cut to 65,535 bytes
+}
+
+// Run reads a capture and puts its packets on the link at their own times,
+// the first at the run's beginning. It writes a capture with one record per
+// fate, in the order of their instants, times continuing those of the capture:
+//
+//   - delivered: when it leaves, on the interface where it leaves ("b" on the
+//     way up), outbound, with the comment "delivered +250.003 ms" and after it
+//     what happened: "corrupted", "duplicate", "reordered", "ce";
+//   - lost: when it is lost, on the interface where it came in, inbound, with
+//     the comment "lost queue_full at up/queue"; the next packet delivered
+//     carries the number of those lost since the one before as its drop count.
+//
+// What is still inside after Limit is written as "held in up". The packet ID
+// is the packet's place in the capture that was read, from 0.
+func (r Replay) Run(in io.Reader, out io.Writer) (*Summary, error) {
+	capture, err := pcap.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	w, err := pcap.NewWriter(out, r.Header,
+		pcap.Interface{Name: "a", Description: "device side", LinkType: pcap.LinkEthernet},
+		pcap.Interface{Name: "b", Description: "network side", LinkType: pcap.LinkEthernet})
+	if err != nil {
+		return nil, err
+	}
+	if r.Limit == 0 {
+		r.Limit = 10 * 60 * link.Second
+	}
+	t := &tape{Replay: r, clock: newClock(r.Emulator), in: capture, out: w}
+	return t.play()
+}
+
+// tape is a replay under way.
+type tape struct {
+	Replay
+	clock *clock
+	in    *pcap.Reader
+	out   *pcap.Writer
+	err   error // of the writer: a Sink cannot return it
+
+	timed   bool  // base is known
+	base    int64 // the capture's time at the run's beginning, ns since 1970
+	now     link.Time
+	last    link.Time // latest fate
+	count   uint64    // packets read
+	drops   uint64    // lost since the last delivered
+	slots   []held
+	free    []uint32
+	scratch []byte
+	comment []byte
+	tally   tally
+	sum     Summary
+}
+
+// held is a packet of the capture under way.
+type held struct {
+	frame []byte // as long as on the wire; its storage is used again
+	kept  int    // bytes that the capture kept
+	id    uint64
+	at    link.Time
+	left  int32 // copies under way; 0 is a free slot
+}
+
+func (t *tape) play() (*Summary, error) {
+	for t.err == nil {
+		p, err := t.in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := t.put(p); err != nil {
+			return nil, err
+		}
+	}
+	t.advance(t.now.Add(t.Limit), true)
+	t.abandon()
+	if t.err != nil {
+		return nil, fmt.Errorf("write capture: %w", t.err)
+	}
+	t.sum.Way = t.Way.String()
+	t.sum.Seconds = t.last.Seconds()
+	t.sum.Totals = t.tally.totals(t.Emulator, t.Way, t.last.Sub(0))
+	return &t.sum, nil
+}
+
+// put lets the link run up to a packet of the capture and puts it in.
+func (t *tape) put(p pcap.Packet) error {
+	if err := t.stamp(&p); err != nil {
+		return err
+	}
+	t.advance(t.now, false)
+	ref := t.slot()
+	s := &t.slots[ref]
+	face := t.in.Interfaces()[p.Interface]
+	frame, kept, err := pcap.Ethernet(s.frame, face.LinkType, p)
+	if err != nil {
+		return fmt.Errorf("packet %d of the capture: %w", t.count, err)
+	}
+	if len(frame) == 0 {
+		return fmt.Errorf("packet %d of the capture is empty", t.count)
+	}
+	if p.Length > maxFrame {
+		t.sum.Cut++
+	}
+	*s = held{frame: frame, kept: kept, id: t.count, at: t.now, left: 1}
+	t.count++
+	t.tally.arrive(len(frame))
+	t.Emulator.Arrive(t.Way, t.now, ref, frame, t)
+	t.clock.touched(t.Way)
+	return t.err
+}
+
+// longest is the longest capture that can be replayed: 366 days.
+const longest = 366 * 24 * 3600 * link.Second
+
+// stamp sets the run's time to that of the packet, which never goes back.
+func (t *tape) stamp(p *pcap.Packet) error {
+	if p.Time == pcap.NoTime {
+		t.sum.Untimed++
+		return nil
+	}
+	if p.Time < 0 {
+		return fmt.Errorf("packet %d of the capture is stamped %d s before 1970", t.count, -(p.Time / 1e9))
+	}
+	if !t.timed {
+		t.timed, t.base = true, p.Time
+	}
+	at := link.Time(p.Time - t.base)
+	switch {
+	case at < t.now:
+		t.sum.Backwards++
+	case at > link.Time(longest):
+		return fmt.Errorf("packet %d of the capture comes %d s after the first, want at most a year", t.count, at/1e9)
+	default:
+		t.now = at
+	}
+	return nil
+}
+
+// advance runs the link event by event up to the instant; with drain it stops
+// once nothing is inside.
+func (t *tape) advance(until link.Time, drain bool) {
+	for {
+		w, due := t.clock.next()
+		if due > until || due == link.Never {
+			return
+		}
+		if n, _ := t.Emulator.Held(t.Way); drain && n == 0 {
+			return
+		}
+		t.clock.run(w, due, t)
+	}
+}
+
+// abandon writes what never came out.
+func (t *tape) abandon() {
+	for i := range t.slots {
+		if s := &t.slots[i]; s.left > 0 {
+			t.write(s, t.now.Add(t.Limit), t.incoming(), pcap.Inbound, "held in "+t.Way.String(), pcap.Verdict{}, s.frame)
+		}
+	}
+}
+
+func (t *tape) slot() uint32 {
+	if k := len(t.free); k > 0 {
+		ref := t.free[k-1]
+		t.free = t.free[:k-1]
+		return ref
+	}
+	t.slots = append(t.slots, held{})
+	return uint32(len(t.slots) - 1)
+}
+
+// incoming is the interface where packets of the way come in: "a" on the way
+// up.
+func (t *tape) incoming() int {
+	if t.Way == link.Up {
+		return 0
+	}
+	return 1
+}
+
+// Copy counts one more of a packet.
+func (t *tape) Copy(p link.Packet) { t.slots[p.Ref].left++ }
+
+// Deliver writes a packet that got through.
+func (t *tape) Deliver(p link.Packet) {
+	s := &t.slots[p.Ref]
+	t.tally.meet(link.Fate{Packet: p}, s.at, true)
+	frame := s.frame
+	if p.Mark&(link.Corrupted|link.CE) != 0 {
+		// Another copy may still need the frame as it came.
+		t.scratch = append(t.scratch[:0], frame...)
+		frame = t.scratch
+		t.Emulator.Finish(p, t.Way, frame)
+	}
+	t.comment = delivered(t.comment[:0], p, s.at)
+	t.write(s, p.When, 1-t.incoming(), pcap.Outbound, string(t.comment), pcap.Redirected, frame)
+	t.drop(p.Ref)
+}
+
+// Lose writes a packet that was lost.
+func (t *tape) Lose(p link.Packet, c link.Cause) {
+	s := &t.slots[p.Ref]
+	t.tally.meet(link.Fate{Packet: p, Cause: c}, s.at, true)
+	comment := "lost " + c.Reason.String() + " at " + place(t.Emulator, t.Way, p.Mark.Link(), c)
+	t.write(s, p.When, t.incoming(), pcap.Inbound, comment, pcap.Dropped, s.frame)
+	t.drops++
+	t.drop(p.Ref)
+}
+
+// drop gives up one copy of a packet.
+func (t *tape) drop(ref uint32) {
+	if t.slots[ref].left--; t.slots[ref].left == 0 {
+		t.free = append(t.free, ref)
+	}
+}
+
+// write writes a record.
+func (t *tape) write(s *held, at link.Time, face int, d pcap.Direction, comment string, v pcap.Verdict, frame []byte) {
+	t.last = max(t.last, at)
+	p := pcap.Packet{Interface: face, Time: t.base + int64(at), Data: frame[:s.kept], Length: len(frame),
+		Comment: comment, Direction: d, ID: s.id, HasID: true, Verdict: v}
+	if d == pcap.Outbound {
+		p.Drops, t.drops = t.drops, 0
+	}
+	if err := t.out.Write(p); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+// markNames are what a comment says of a packet beside its delay.
+var markNames = []struct {
+	mark link.Mark
+	name string
+}{{link.Corrupted, " corrupted"}, {link.Duplicate, " duplicate"}, {link.Reordered, " reordered"}, {link.CE, " ce"}}
+
+// delivered appends the comment of a packet that got through: its delay in
+// milliseconds, exact to the nanosecond, at least three decimals.
+func delivered(b []byte, p link.Packet, sent link.Time) []byte {
+	b = append(b, "delivered +"...)
+	ns := int64(p.When.Sub(sent))
+	b = strconv.AppendInt(b, ns/1e6, 10)
+	b = append(b, '.')
+	digits := strconv.AppendInt(nil, 1e6+ns%1e6, 10)[1:]
+	for len(digits) > 3 && digits[len(digits)-1] == '0' {
+		digits = digits[:len(digits)-1]
+	}
+	b = append(append(b, digits...), " ms"...)
+	for _, m := range markNames {
+		if p.Mark&m.mark != 0 {
+			b = append(b, m.name...)
+		}
+	}
+	return b
+}
