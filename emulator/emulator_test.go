@@ -1,0 +1,271 @@
+package emulator
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"farlink/emulator/link"
+	"farlink/emulator/linktest"
+	"farlink/profiles"
+)
+
+// parse returns the profile of a document, its name given.
+func parse(t testing.TB, doc string) *profiles.Profile {
+	t.Helper()
+	p, problems := profiles.Parse([]byte("name = \"test\"\n" + doc))
+	if p == nil {
+		t.Fatalf("%v in\n%s", problems, doc)
+	}
+	return p
+}
+
+func one(t testing.TB, p *profiles.Profile, seed uint64) *Emulator {
+	t.Helper()
+	e, err := New(Spec{Links: []LinkSpec{{Name: "main", Profile: p, Seed: seed}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// wayStage is one way of an emulator as a Stage, so that linktest drives it.
+type wayStage struct {
+	e *Emulator
+	w link.Way
+}
+
+var blank [1 << 16]byte
+
+func (s *wayStage) Put(p link.Packet, out link.Sink) {
+	s.e.Arrive(s.w, p.When, p.Ref, blank[:p.Size], out)
+}
+func (s *wayStage) Next() link.Time                  { return s.e.Next(s.w) }
+func (s *wayStage) Run(now link.Time, out link.Sink) { s.e.Run(s.w, now, out) }
+func (s *wayStage) Held() (int, int)                 { return s.e.Held(s.w) }
+
+// Every shipped link, both ways: the fates of packets depend on arrivals and
+// seed alone, and none is unaccounted for.
+func TestShippedIndependent(t *testing.T) {
+	all, err := profiles.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for _, w := range link.Ways {
+			t.Run(fmt.Sprint(s.Name, " ", w), func(t *testing.T) {
+				arrivals := linktest.Arrivals(7, 1500, link.Millisecond)
+				log := linktest.Independent(t, func() link.Stage {
+					return &wayStage{one(t, s.Profile, 7), w}
+				}, arrivals, link.Time(30*link.Second))
+				if len(log.Fates) < len(arrivals) {
+					t.Errorf("%d fates of %d packets", len(log.Fates), len(arrivals))
+				}
+			})
+		}
+	}
+}
+
+// A frame that passes all links leaves at once, with its own numbers.
+func TestRules(t *testing.T) {
+	p := parse(t, "[up.path]\ndelay = \"10ms\"")
+	var spec Spec
+	problems := profiles.ReadJSON([]byte(`{
+		"rules": [
+			{"vlan": "5", "link": "a"},
+			{"prefix": "10.0.0.2", "port": "443", "protocol": "udp", "link": "b"},
+			{"dscp": "46", "link": "pass"},
+			{"mac": "02:00:00:00:00:0a", "from": "b", "link": "a"}],
+		"default": "pass"}`), &spec)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	spec.Links = []LinkSpec{{Name: "a", Profile: p}, {Name: "b", Profile: p, Seed: 1}}
+	e, err := New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	udp := ipv4(46<<2, 17, 0, "10.0.0.1", "10.0.0.2", ports...)
+	tcp := ipv4(46<<2, 6, 0, "10.0.0.1", "10.0.0.2", ports...)
+	arp := append([]byte{8, 6}, make([]byte, 46)...)
+	var log linktest.Log
+	for i, c := range []struct {
+		way   link.Way
+		frame []byte
+		link  int
+	}{
+		{link.Up, frameOf(vlan5, typ4, udp), 0},
+		{link.Up, frameOf(typ4, udp), 1},
+		{link.Up, frameOf(typ4, tcp), Passed},
+		{link.Up, frameOf(arp), Passed}, // rule 3 is of port b only
+		{link.Down, frameOf(arp), 0},
+		{link.Down, nil, Passed},
+	} {
+		log.Fates = nil
+		e.Arrive(c.way, 0, uint32(i), c.frame, &log)
+		e.Run(c.way, link.Time(link.Second), &log)
+		if len(log.Fates) != 1 {
+			t.Fatalf("frame %d: %d fates", i, len(log.Fates))
+		}
+		got := log.Fates[0].Packet
+		want := link.Time(0)
+		if c.way == link.Up && c.link != Passed {
+			want = link.Time(10 * link.Millisecond)
+		}
+		if got.Mark.Link() != c.link || got.When != want || got.Ref != uint32(i) {
+			t.Errorf("frame %d: link %d at %d, want %d at %d", i, got.Mark.Link(), got.When, c.link, want)
+		}
+	}
+	var counts []uint64
+	e.Rules(link.Up, func(_ int, c Count) { counts = append(counts, c.Packets) })
+	if fmt.Sprint(counts) != "[1 1 1 0 2]" {
+		t.Errorf("counts %v, want 1 1 1 0, 2 passed", counts)
+	}
+}
+
+func TestSpecProblems(t *testing.T) {
+	_, problems := ParseSpec([]byte(`{
+		"links": [{"name": "a"}, {"name": "a", "profile": {"down": {"path": {"delay": "3h"}}}}, {"name": "pass", "profile": {}}],
+		"rules": [{"link": "c", "vlan": "4095"}, {"port": "5-4", "prefix": "10.0.0", "mac": "1:2", "protocol": "ip", "dscp": "64", "from": "c"}],
+		"default": "d"}`))
+	if len(problems) != 7 { // those of reading come first
+		t.Errorf("%d problems of reading, want 7: %v", len(problems), problems)
+	}
+	_, problems = ParseSpec([]byte(`{
+		"links": [{"name": "a"}, {"name": "a", "profile": {"down": {"path": {"delay": "3h"}}}}, {"name": "pass", "profile": {}}],
+		"rules": [{"link": "c"}], "default": "d"}`))
+	if len(problems) != 6 {
+		t.Errorf("%d problems, want 6: %v", len(problems), problems)
+	}
+}
+
+// A spec comes through its document as it was.
+func TestSpecDocument(t *testing.T) {
+	s, err := profiles.Lookup("geo/qirse-sat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := []byte(`{"links":[{"name":"main","seed":18446744073709551615,"profile":` + string(s.JSON()) + `}],` +
+		`"rules":[{"from":"a","vlan":"none","mac":"02:00:00:00:00:0a","prefix":"10.0.0.0/8","dscp":"0","protocol":"sctp","port":"5000-5100","link":"main"}],"default":"pass"}`)
+	spec, problems := ParseSpec(doc)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got := spec.JSON(); !bytes.Equal(got, doc) {
+		t.Errorf("read back as\n%s\nwant\n%s", got, doc)
+	}
+}
+
+// Packets of two links leave in order of time, whichever link is first.
+func TestLinksMerge(t *testing.T) {
+	a := parse(t, "[up.path]\ndelay = \"10ms\"")
+	b := parse(t, "[up.path]\ndelay = \"7ms\"\n[up.queue]\nrate = \"4Mbit/s\"")
+	spec := Spec{Links: []LinkSpec{{Name: "a", Profile: a}, {Name: "b", Profile: b}}}
+	spec.Rules = []Rule{{Match{VLAN: VLAN{true, 5}}, "b"}}
+	e, err := New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log linktest.Log
+	for i := range 100 {
+		frame := frameOf(typ4, make([]byte, 500))
+		if i%2 == 0 {
+			frame = frameOf(vlan5, typ4, make([]byte, 500))
+		}
+		e.Arrive(link.Up, link.Time(i)*link.Time(link.Millisecond), 0, frame, &log)
+	}
+	e.Run(link.Up, link.Time(link.Second), &log)
+	if len(log.Fates) != 100 {
+		t.Fatalf("%d fates", len(log.Fates))
+	}
+	for i := 1; i < 100; i++ {
+		if log.Fates[i].Packet.When < log.Fates[i-1].Packet.When {
+			t.Fatalf("packet %d leaves before the one ahead", i)
+		}
+	}
+}
+
+// ECN capability is read from the frame, and congestion written into it.
+func TestECN(t *testing.T) {
+	p := parse(t, "[up.queue]\nrate = \"1Mbit/s\"\ndiscipline = \"codel\"\necn = true\nlimit = \"1MB\"")
+	e := one(t, p, 1)
+	var log linktest.Log
+	for i := range 400 {
+		frame := frameOf(typ4, ipv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
+		e.Arrive(link.Up, link.Time(i)*link.Time(4*link.Millisecond), uint32(i), frame, &log)
+	}
+	e.Run(link.Up, link.Time(link.Second*60), &log)
+	marked := 0
+	for _, p := range log.Delivered() {
+		frame := frameOf(typ4, ipv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
+		e.Finish(p, link.Up, frame)
+		if frame[15]&3 == 3 {
+			marked++
+		}
+	}
+	if marked == 0 || log.Lost(link.EarlyDropped) > 0 || len(log.Fates) != 400 {
+		t.Errorf("%d marked, %d dropped, %d fates", marked, log.Lost(link.EarlyDropped), len(log.Fates))
+	}
+}
+
+func TestNoAllocs(t *testing.T) {
+	p := parse(t, `[up.queue]
+rate = "20Mbit/s"
+[up.loss]
+probability = 0.01
+[up.path]
+delay = "300ms"`)
+	linktest.NoAllocs(t, &wayStage{one(t, p, 1), link.Up}, link.Millisecond)
+	e := one(t, p, 1)
+	e.spec.Rules = []Rule{{Match{Port: Ports{1, 2}}, "main"}, {Match{Prefix: Prefix{}}, "main"}}
+	e.targets = []int{0, 0}
+	e.ways[link.Up].hits = make([]Count, 2)
+	frame := frameOf(qinq7, vlan5, typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...))
+	var log nothing
+	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, frame, &log) }); n > 0.3 {
+		t.Errorf("%v allocations per arrival", n)
+	}
+}
+
+type nothing struct{}
+
+func (nothing) Deliver(link.Packet)          {}
+func (nothing) Lose(link.Packet, link.Cause) {}
+func (nothing) Copy(link.Packet)             {}
+
+// 300 ms · 20 Mbit/s / 8 = 750,000 B on the way, and 25 packets of 1514 B;
+// without a rate the line's own: 300 ms · 1 Gbit/s / 8.
+func TestBound(t *testing.T) {
+	s, err := profiles.Lookup("geo/qirse-sat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := one(t, s.Profile, 0).Bound(link.Down, link.GigabitPerSecond); got != 750000+25*1514 {
+		t.Errorf("bound %d, want %d", got, 750000+25*1514)
+	}
+	p := parse(t, "[down.path]\ndelay = \"300ms\"")
+	if got := one(t, p, 0).Bound(link.Down, link.GigabitPerSecond); got != 37500000 {
+		t.Errorf("bound %d, want 37500000", got)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	s, err := profiles.Lookup("geo/qirse-sat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := one(t, s.Profile, 0)
+	c, ok := e.Capacity(link.Down, 0, 0)
+	if !ok || c.Rate != 20*link.MegabitPerSecond || c.RTT != 600*link.Millisecond {
+		t.Errorf("capacity %+v, %v", c, ok)
+	}
+	seen := map[string]bool{}
+	e.Probes(link.Down, 0, func(i int, p link.Probe) { seen[p.Name] = true })
+	if !seen["queue_bytes"] || !seen["rate_bps"] {
+		t.Errorf("probes %v", seen)
+	}
+	if got := strings.Join(e.Stages(link.Up, 0), " "); !strings.HasPrefix(got, "gate queue loss") {
+		t.Errorf("stages %s", got)
+	}
+}

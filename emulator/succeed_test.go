@@ -1,0 +1,98 @@
+package emulator
+
+import (
+	"fmt"
+	"testing"
+
+	"farlink/emulator/link"
+	"farlink/emulator/linktest"
+)
+
+// randomDoc returns a profile that loses and reorders nothing by itself.
+func randomDoc(draw link.Draw, n uint64) string {
+	rates := []string{"unlimited", "3Mbit/s", "8Mbit/s", "100Mbit/s"}
+	limit := []string{"", "limit = \"1000000packets\"\n"}
+	pick := func(k, of int) int { return int(draw.Uint64(n*8+uint64(k)) % uint64(of)) }
+	return fmt.Sprintf("[up.queue]\nrate = %q\n%s[up.path]\ndelay = \"%dms\"\n",
+		rates[pick(0, 4)], limit[1], pick(1, 4)*100)
+}
+
+// Whatever is changed into whatever, at whatever instant: nothing is lost,
+// nothing overtakes, nothing is counted twice.
+func TestSucceed(t *testing.T) {
+	for seed := range uint64(60) {
+		draw := link.NewDraw(seed, "swap")
+		e := one(t, parse(t, randomDoc(draw, 0)), seed)
+		s := &wayStage{e, link.Up}
+		arrivals := linktest.Arrivals(seed, 3000, link.Millisecond)
+		var log linktest.Log
+		next := link.Time(0)
+		for i, p := range arrivals {
+			for next < p.When {
+				s.Run(next, &log)
+				next += link.Time(draw.Uint64(uint64(i)) % 3000000)
+			}
+			s.Put(p, &log)
+			if draw.Chance(uint64(i+100000), 0.01) {
+				after := one(t, parse(t, randomDoc(draw, uint64(i))), seed)
+				after.Succeed(s.e, link.Up, p.When)
+				s.e = after
+			}
+		}
+		s.Run(link.Time(link.Second*60), &log)
+		linktest.Conserved(t, &log, len(arrivals), s)
+		linktest.Ordered(t, &log)
+		if got := len(log.Delivered()); got != len(arrivals) {
+			t.Fatalf("seed %d: %d of %d delivered", seed, got, len(arrivals))
+		}
+	}
+}
+
+// The draws go on through a change: a link changed into itself loses the
+// same packets as one that is left alone.
+func TestSucceedKeepsTheChannel(t *testing.T) {
+	doc := "[up.loss]\nprobability = 0.05\n[up.path]\ndelay = \"20ms\"\n[up.queue]\nrate = \"30Mbit/s\""
+	arrivals := linktest.Arrivals(3, 4000, link.Millisecond)
+	end := link.Time(10 * link.Second)
+	alone := &wayStage{one(t, parse(t, doc), 5), link.Up}
+	want := linktest.Drive(alone, arrivals, linktest.EventByEvent(alone), end)
+	s := &wayStage{one(t, parse(t, doc), 5), link.Up}
+	changing := func(now link.Time) link.Time {
+		after := one(t, parse(t, doc), 5)
+		after.Succeed(s.e, link.Up, now)
+		s.e = after
+		return now.Add(13 * link.Millisecond)
+	}
+	if got := linktest.Drive(s, arrivals, changing, end); got.Digest() != want.Digest() {
+		t.Error("fates differ from those of a link that was left alone")
+	}
+}
+
+// A link that is no more lets out what it holds.
+func TestSucceedRetires(t *testing.T) {
+	p := parse(t, "[up.path]\ndelay = \"100ms\"")
+	spec := Spec{Links: []LinkSpec{{Name: "a", Profile: p}, {Name: "b", Profile: p}}, Default: "b"}
+	old, err := New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log linktest.Log
+	old.Arrive(link.Up, 5, 1, blank[:100], &log)
+	e := one(t, p, 0) // has neither
+	e.Succeed(old, link.Up, 50)
+	if n, _ := e.Held(link.Up); n != 1 {
+		t.Fatalf("%d packets held, want 1", n)
+	}
+	at := link.Time(5 + 100*link.Millisecond)
+	if e.Next(link.Up) != at {
+		t.Fatalf("next at %d, want %d", e.Next(link.Up), at)
+	}
+	e.Run(link.Up, at, &log)
+	if len(log.Fates) != 1 || log.Fates[0].Packet.When != at {
+		t.Fatalf("fates %v", log.Fates)
+	}
+	e.Finish(log.Fates[0].Packet, link.Up, blank[:100])
+	if len(e.ways[link.Up].retired) != 0 {
+		t.Error("the empty link is still kept")
+	}
+}
