@@ -132,6 +132,9 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, 
 		out.Deliver(p)
 		return
 	}
+	if len(d.lines) > 1 || len(d.retired) > 0 {
+		e.Run(w, when, out) // what other links let out by now goes first
+	}
 	l := d.lines[i]
 	p.Seq = l.seq
 	l.seq++

@@ -210,12 +210,7 @@ func TestECN(t *testing.T) {
 }
 
 func TestNoAllocs(t *testing.T) {
-	p := parse(t, `[up.queue]
-rate = "20Mbit/s"
-[up.loss]
-probability = 0.01
-[up.path]
-delay = "300ms"`)
+	p := parse(t, "[up.path]\ndelay = \"300ms\"")
 	linktest.NoAllocs(t, &wayStage{one(t, p, 1), link.Up}, link.Millisecond)
 	e := one(t, p, 1)
 	e.spec.Rules = []Rule{{Match{Port: Ports{1, 2}}, "main"}, {Match{Prefix: Prefix{}}, "main"}}
@@ -223,7 +218,7 @@ delay = "300ms"`)
 	e.ways[link.Up].hits = make([]Count, 2)
 	frame := frameOf(qinq7, vlan5, typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...))
 	var log nothing
-	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, frame, &log) }); n > 0.3 {
+	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, frame, &log) }); n != 0 {
 		t.Errorf("%v allocations per arrival", n)
 	}
 }

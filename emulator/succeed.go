@@ -2,12 +2,6 @@ package emulator
 
 import "farlink/emulator/link"
 
-// heir is a stage whose model goes on when another takes its place: the
-// channel's state, what was reckoned so far.
-type heir interface {
-	Inherit(now link.Time, old link.Stage)
-}
-
 // Succeed takes over what old holds in way w at now: each stage adopts the
 // packets of the one that stood in its place, numbering goes on, and so does
 // the state of channels. Nothing is lost and nothing overtakes. Links are
@@ -37,18 +31,27 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 func (l *line) succeed(was *line, i int, now link.Time) {
 	l.seq = was.seq
 	before, after := was.chain.Stages(), l.chain.Stages()
-	for k := range min(len(before), len(after)) {
-		if s, ok := after[k].(heir); ok {
+	for k := range before {
+		if s, ok := after[k].(link.Heir); ok {
 			s.Inherit(now, before[k])
 		}
-		from, ok := before[k].(link.Holder)
-		if !ok {
-			continue
+		if from, ok := before[k].(link.Holder); ok {
+			to := holderFrom(after[k:])
+			from.Drain(func(p link.Packet) {
+				p.Mark = p.Mark.OnLink(i)
+				to.Adopt(now, p)
+			})
 		}
-		to := after[k].(link.Holder)
-		from.Drain(func(p link.Packet) {
-			p.Mark = p.Mark.OnLink(i)
-			to.Adopt(now, p)
-		})
 	}
+}
+
+// holderFrom returns the first stage that holds packets: itself or one behind
+// it. The path, which every chain has behind its queue, is one.
+func holderFrom(stages []link.Stage) link.Holder {
+	for _, s := range stages {
+		if h, ok := s.(link.Holder); ok {
+			return h
+		}
+	}
+	return nil
 }
