@@ -70,5 +70,10 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 	way.GateConfig.Check(r.under(at))
 	way.Queue.Check(r.under(at + ".queue"))
 	way.Loss.Check(r.under(at + ".loss"))
+	way.Corrupt.Check(r.under(at + ".corrupt"))
 	way.Path.Check(r.under(at + ".path"))
+	if way.Reorder != nil {
+		way.Reorder.Check(r.under(at + ".reorder"))
+	}
+	way.Duplicate.Check(r.under(at + ".duplicate"))
 }

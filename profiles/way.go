@@ -10,10 +10,13 @@ import (
 type Way struct {
 	stage.GateConfig // mtu, cut, flap
 	// ShallowQueue says that a queue of less than rate × delay is meant.
-	ShallowQueue bool              `toml:"shallow_queue"`
-	Queue        stage.QueueConfig `toml:"queue"` // rate, limit, discipline
-	Loss         stage.LossConfig  `toml:"loss"`  // on the air
-	Path         stage.PathConfig  `toml:"path"`  // delay and jitter
+	ShallowQueue bool                  `toml:"shallow_queue"`
+	Queue        stage.QueueConfig     `toml:"queue"`     // rate, limit, discipline
+	Loss         stage.LossConfig      `toml:"loss"`      // on the air
+	Corrupt      stage.CorruptConfig   `toml:"corrupt"`   // frames that arrive damaged
+	Path         stage.PathConfig      `toml:"path"`      // delay and jitter
+	Reorder      *stage.ReorderConfig  `toml:"reorder"`   // packets that step aside
+	Duplicate    stage.DuplicateConfig `toml:"duplicate"` // packets that come twice
 }
 
 // Delay returns the propagation delay of way w: that of the path, and what
