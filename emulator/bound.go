@@ -1,24 +1,53 @@
 package emulator
 
-import "farlink/emulator/link"
+import (
+	"slices"
 
-// Bound returns the most bytes of frames that way w may hold, when frames
-// come in at up to the rate line: what the queues hold and what is on the
-// way meanwhile. A box refuses a spec whose bound is past its memory.
-func (e *Emulator) Bound(w link.Way, line link.Rate) link.Size {
+	"farlink/emulator/link"
+)
+
+// fastest is the rate of ports that nobody told.
+const fastest = 10 * link.GigabitPerSecond
+
+// Bound returns the most bytes of frames that way w may hold: what the
+// queues hold, and what is on the way meanwhile, when frames come in at the
+// rate of the ports. A box refuses a spec whose bound is past its memory.
+func (e *Emulator) Bound(w link.Way) link.Size {
+	line := e.spec.Line
+	if line == 0 {
+		line = fastest
+	}
 	var sum link.Size
 	for i := range e.spec.Links {
 		way := e.spec.Links[i].Profile.Effective(w)
-		rate := way.Queue.Rate
-		if rate == 0 || rate > line {
-			rate = line
+		rate := line
+		if r := way.Queue.Rate; r > 0 && r < line {
+			rate = r
+			sum += way.Queue.Limit.Holds(r)
 		}
 		sum += rate.Bytes(way.Path.Delay)
-		if way.Queue.Rate != 0 && way.Queue.Rate < line {
-			sum += way.Queue.Limit.Holds(way.Queue.Rate)
-		}
 	}
 	return sum
+}
+
+// Promise returns the least time that a frame spends in way w, whatever link
+// it takes.
+func (e *Emulator) Promise(w link.Way) link.Duration {
+	least := link.Duration(-1)
+	for i := range e.spec.Links {
+		path := e.spec.Links[i].Profile.Effective(w).Path
+		d := path.Delay
+		if path.Jitter != nil {
+			d = 0
+		}
+		if least < 0 || d < least {
+			least = d
+		}
+	}
+	if e.fallback == Passed || slices.Contains(e.targets, Passed) {
+		return 0
+	}
+	return max(least, 0)
 }
 
 // Capacity returns what link i can carry in way w at now; ok is false when

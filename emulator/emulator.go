@@ -257,13 +257,20 @@ func (e *Emulator) Stages(w link.Way, i int) []string {
 	return e.ways[w].lines[i].names
 }
 
-// Probes yields the live figures of the models in way w, with the index of
-// the link that each belongs to.
-func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Probe)) {
+// Probes yields the live figures of the models in way w. Where there are
+// several links, the name of the link stands first: "kt.queue_bytes".
+func (e *Emulator) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
 	for i, l := range e.ways[w].lines {
+		named := yield
+		if prefix := e.spec.Links[i].Name + "."; len(e.spec.Links) > 1 {
+			named = func(p link.Probe) {
+				p.Name = prefix + p.Name
+				yield(p)
+			}
+		}
 		for _, s := range l.chain.Stages() {
 			if s, ok := s.(link.Prober); ok {
-				s.Probes(now, func(p link.Probe) { yield(i, p) })
+				s.Probes(now, named)
 			}
 		}
 	}

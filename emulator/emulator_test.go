@@ -236,12 +236,19 @@ func TestBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := one(t, s.Profile, 0).Bound(link.Down, link.GigabitPerSecond); got != 750000+25*1514 {
+	if got := one(t, s.Profile, 0).Bound(link.Down); got != 750000+25*1514 {
 		t.Errorf("bound %d, want %d", got, 750000+25*1514)
 	}
 	p := parse(t, "[down.path]\ndelay = \"300ms\"")
-	if got := one(t, p, 0).Bound(link.Down, link.GigabitPerSecond); got != 37500000 {
+	e, err := New(Spec{Line: link.GigabitPerSecond, Links: []LinkSpec{{Name: "main", Profile: p}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Bound(link.Down); got != 37500000 {
 		t.Errorf("bound %d, want 37500000", got)
+	}
+	if down, up := e.Promise(link.Down), e.Promise(link.Up); down != 300*link.Millisecond || up != 0 {
+		t.Errorf("promises %v and %v", down, up)
 	}
 }
 
@@ -256,7 +263,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("capacity %+v, %v", c, ok)
 	}
 	seen := map[string]bool{}
-	e.Probes(link.Down, 0, func(i int, p link.Probe) { seen[p.Name] = true })
+	e.Probes(link.Down, 0, func(p link.Probe) { seen[p.Name] = true })
 	if !seen["queue_bytes"] || !seen["rate_bps"] {
 		t.Errorf("probes %v", seen)
 	}

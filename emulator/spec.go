@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"farlink/emulator/link"
 	"farlink/profiles"
 )
 
@@ -12,6 +13,7 @@ import (
 type Spec struct {
 	Links   []LinkSpec `toml:"links"`
 	Rules   []Rule     `toml:"rules"`
+	Line    link.Rate  `toml:"line"`    // of the ports, at most; zero is 10Gbit/s
 	Default string     `toml:"default"` // of frames that no rule takes: a link or "pass"; empty is the first link
 }
 

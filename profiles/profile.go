@@ -44,7 +44,7 @@ type Profile struct {
 // Expect is what a measurement through the link should find. Zero is "not
 // said", except that a loss not said is none.
 type Expect struct {
-	RTT      link.Duration `toml:"rtt"`       // idle round trip of a full-sized frame
+	RTT      link.Duration `toml:"rtt"`       // idle round trip of a ping (98 bytes)
 	Down     link.Rate     `toml:"down"`      // saturated, bits per second of Ethernet frames
 	Up       link.Rate     `toml:"up"`        // …
 	LossDown float64       `toml:"loss_down"` // share of frames lost on the air, 0..1

@@ -1,0 +1,77 @@
+package emulator_test
+
+import (
+	"math"
+	"testing"
+
+	"farlink/emulator"
+	"farlink/emulator/link"
+	"farlink/emulator/sim"
+	"farlink/profiles"
+)
+
+// Every shipped profile keeps what it promises: idle round trip, saturated
+// rate and loss each way, measured in virtual time as `farlink sim` does.
+func TestLibrary(t *testing.T) {
+	all, err := profiles.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			got, err := sim.Measure(func() (sim.Emulator, error) {
+				return emulator.New(emulator.Spec{Links: []emulator.LinkSpec{{Name: "main", Profile: s.Profile, Seed: 1}}})
+			}, effort(s.Profile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, s.Profile, got)
+		})
+	}
+}
+
+// effort is long enough for 20,000 full frames of the slower way, or for the
+// bursts of a channel in time, and no longer.
+func effort(p *profiles.Profile) sim.Effort {
+	slow := p.Down.Queue.Rate
+	if up := p.Up.Queue.Rate; slow == 0 || up > 0 && up < slow {
+		slow = up
+	}
+	length := slow.Time(20000 * 1514)
+	if p.Down.Loss.GilbertTime != nil {
+		length = 400 * link.Second
+	}
+	length = min(max(length, 300*link.Millisecond), 400*link.Second)
+	return sim.Effort{Idle: 10 * link.Second, Warm: 4*p.RTT() + 1200*link.Millisecond, Saturated: length}
+}
+
+func compare(t *testing.T, p *profiles.Profile, got sim.Figures) {
+	near := func(what string, got, want, tolerance float64) {
+		t.Helper()
+		if math.Abs(got-want) > tolerance {
+			t.Errorf("%s: got %.6g, want %.6g ± %.2g", what, got, want, tolerance)
+		}
+	}
+	e := p.Expect
+	rtt := got.IdleRTT.P50
+	tolerance := 0.01*e.RTT.Milliseconds() + 0.1
+	if j := p.Down.Path.Jitter; j != nil {
+		tolerance += j.Spread.Milliseconds() // of the median of ten
+	}
+	near("idle round trip, ms", rtt, e.RTT.Milliseconds(), tolerance)
+	if e.Down > 0 {
+		near("rate down", got.DownRate, float64(e.Down)*(1-e.LossDown), 0.02*float64(e.Down))
+	}
+	if e.Up > 0 {
+		near("rate up", got.UpRate, float64(e.Up)*(1-e.LossUp), 0.02*float64(e.Up))
+	}
+	near("loss down", got.DownLoss, e.LossDown, lossTolerance(e.LossDown))
+	near("loss up", got.UpLoss, e.LossUp, lossTolerance(e.LossUp))
+}
+
+// lossTolerance is four deviations of a share of 10,000 independent packets,
+// and a quarter for losses that come in bursts.
+func lossTolerance(p float64) float64 {
+	return 4*math.Sqrt(p*(1-p)/10000) + p/4
+}
