@@ -257,23 +257,27 @@ func (e *Emulator) Stages(w link.Way, i int) []string {
 	return e.ways[w].lines[i].names
 }
 
-// Probes yields the live figures of the models in way w. Where there are
-// several links, the name of the link stands first: "kt.queue_bytes".
-func (e *Emulator) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
+// Probes yields the live figures of the models in way w, each with the index
+// of its link.
+func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Probe)) {
 	for i, l := range e.ways[w].lines {
-		named := yield
-		if prefix := e.spec.Links[i].Name + "."; len(e.spec.Links) > 1 {
-			named = func(p link.Probe) {
-				p.Name = prefix + p.Name
-				yield(p)
-			}
-		}
 		for _, s := range l.chain.Stages() {
 			if s, ok := s.(link.Prober); ok {
-				s.Probes(now, named)
+				s.Probes(now, func(p link.Probe) { yield(i, p) })
 			}
 		}
 	}
+}
+
+// Figures yields the same; where there are several links, the name of the
+// link stands first: "kt.queue_bytes".
+func (e *Emulator) Figures(w link.Way, now link.Time, yield func(link.Probe)) {
+	e.Probes(w, now, func(i int, p link.Probe) {
+		if len(e.spec.Links) > 1 {
+			p.Name = e.spec.Links[i].Name + "." + p.Name
+		}
+		yield(p)
+	})
 }
 
 // Rules yields what each rule took in way w, and in the end, as rule -1,

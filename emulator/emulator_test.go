@@ -263,7 +263,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("capacity %+v, %v", c, ok)
 	}
 	seen := map[string]bool{}
-	e.Probes(link.Down, 0, func(p link.Probe) { seen[p.Name] = true })
+	e.Figures(link.Down, 0, func(p link.Probe) { seen[p.Name] = true })
 	if !seen["queue_bytes"] || !seen["rate_bps"] {
 		t.Errorf("probes %v", seen)
 	}
