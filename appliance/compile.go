@@ -2,7 +2,9 @@ package appliance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"farlink/emulator"
@@ -64,7 +66,7 @@ func (b *Box) compile(w Want) (compiled, Problems) {
 		if name != MainLink {
 			l, prefix = w.Links[name], "links."+name+"."
 		}
-		p, problems := l.resolve(prefix)
+		p, problems := b.resolve(l, prefix)
 		for _, one := range problems {
 			if one.Level == profiles.Warning {
 				c.warnings = append(c.warnings, one)
@@ -114,8 +116,8 @@ func describe(name string, l Link, p *profiles.Profile) LinkState {
 
 // resolve finds the link's profile and lays the overrides over it. The paths
 // of problems begin with prefix. The profile is nil if one is an error.
-func (l Link) resolve(prefix string) (*profiles.Profile, []Problem) {
-	p, problems := l.base(prefix)
+func (b *Box) resolve(l Link, prefix string) (*profiles.Profile, []Problem) {
+	p, problems := b.base(l, prefix)
 	if p == nil || len(l.Overrides) == 0 {
 		return p, problems
 	}
@@ -129,7 +131,7 @@ func (l Link) resolve(prefix string) (*profiles.Profile, []Problem) {
 }
 
 // base is the profile without overrides.
-func (l Link) base(prefix string) (*profiles.Profile, []Problem) {
+func (b *Box) base(l Link, prefix string) (*profiles.Profile, []Problem) {
 	if l.Inline != "" && l.Profile != "" {
 		return nil, []Problem{{Path: prefix + "inline", Got: "a profile beside the name " + l.Profile, Want: "either profile or inline"}}
 	}
@@ -140,12 +142,19 @@ func (l Link) base(prefix string) (*profiles.Profile, []Problem) {
 	if l.Profile == "" {
 		return nil, []Problem{{Path: prefix + "profile", Got: "nothing", Want: "the name of a profile, such as clear"}}
 	}
-	s, err := profiles.Lookup(l.Profile)
-	if err != nil {
+	p, _, err := b.lookup(l.Profile)
+	var bad Problems
+	switch {
+	case errors.As(err, &bad): // stored by an older farlink, or by hand
+		return nil, under(prefix+"profile."+l.Profile, bad)
+	case errors.As(err, new(NoProfile)):
+		_, err = profiles.Lookup(l.Profile) // says which name was probably meant
 		got, want, _ := strings.Cut(err.Error(), ": want ")
 		return nil, []Problem{{Path: prefix + "profile", Got: got, Want: want}}
+	case err != nil:
+		return nil, []Problem{{Path: prefix + "profile", Got: err.Error(), Want: "a profile that can be read"}}
 	}
-	return s.Profile, nil
+	return p, nil
 }
 
 // under puts the problems' paths under a prefix.
@@ -177,18 +186,40 @@ func (b *Box) Profiles() ([]ProfileInfo, error) {
 	for i, s := range shipped {
 		list[i] = inform(s.Profile)
 	}
+	own, err := b.shelf().names()
+	if err != nil {
+		return nil, fmt.Errorf("list profiles: %w", err)
+	}
+	for _, name := range own {
+		// One that does not read any more is shown when it is asked for.
+		if p, _, err := b.lookup(name); err == nil {
+			i := inform(p)
+			i.Shipped = false
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(a, b ProfileInfo) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
 // Profile returns the document of a profile, as TOML.
 func (b *Box) Profile(name string) ([]byte, error) {
-	s, err := profiles.Lookup(name)
-	return s.Text, err
+	_, doc, err := b.lookup(name)
+	return doc, err
 }
 
 // inform says what identifies a profile: its four numbers.
 func inform(p *profiles.Profile) ProfileInfo {
 	e := p.Expect
+	if e.RTT == 0 { // not said; what the document adds up to
+		e.RTT = p.RTT()
+	}
+	if e.Down == 0 {
+		e.Down = p.Down.Queue.Rate
+	}
+	if e.Up == 0 {
+		e.Up = p.Up.Queue.Rate
+	}
 	i := ProfileInfo{Name: p.Name, About: p.About, Hash: p.ShortHash(), Shipped: true,
 		RTT: e.RTT.String(), Down: e.Down.String(), Up: e.Up.String(), Loss: percent(e.LossDown)}
 	if e.LossUp != e.LossDown {

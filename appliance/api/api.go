@@ -159,6 +159,10 @@ func tidy(docs *huma.OpenAPI) {
 	delete(body.Content, "application/octet-stream")
 	body.Content[typeJSON] = body.Content["application/merge-patch+json"]
 	body.Required = true
+	body = docs.Paths["/profiles/{name}"].Put.RequestBody
+	body.Content[typeTOML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	body.Content[typeJSON] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject}}
+	body.Required = true
 }
 
 // ServeHTTP answers one request.

@@ -29,4 +29,8 @@ type Box interface {
 	Profiles() ([]appliance.ProfileInfo, error)
 	// Profile returns the document of a profile, as TOML.
 	Profile(name string) ([]byte, error)
+	// PutProfile checks a document and stores it as a profile of the user.
+	PutProfile(name string, doc []byte, isJSON bool, o appliance.Options) (appliance.ProfileInfo, error)
+	// DeleteProfile removes a profile of the user.
+	DeleteProfile(name string, o appliance.Options) error
 }

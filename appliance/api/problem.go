@@ -59,6 +59,9 @@ func refuse(err error, at string) error {
 	var stale appliance.Stale
 	var noPair appliance.NoPair
 	var notReady appliance.NotReady
+	var noProfile appliance.NoProfile
+	var shipped appliance.Shipped
+	var inUse appliance.InUse
 	switch {
 	case err == nil:
 		return nil
@@ -72,6 +75,13 @@ func refuse(err error, at string) error {
 			&huma.ErrorDetail{Location: "query.pair", Message: "want a pair of the box", Value: noPair.Name})
 	case errors.As(err, &notReady):
 		return problem(http.StatusServiceUnavailable, notReady.Error())
+	case errors.As(err, &noProfile):
+		return problem(http.StatusNotFound, noProfile.Error(),
+			&huma.ErrorDetail{Location: "path.name", Message: "want a name of /profiles", Value: noProfile.Name})
+	case errors.As(err, &shipped):
+		return named("read-only", http.StatusConflict, shipped.Error())
+	case errors.As(err, &inUse):
+		return named("in-use", http.StatusConflict, inUse.Error())
 	case errors.Is(err, appliance.ErrBusy):
 		return named("busy", http.StatusConflict, err.Error())
 	}

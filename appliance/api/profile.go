@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,6 +38,18 @@ type ProfileDocument struct {
 	TOML string `json:"toml" doc:"The document."`
 }
 
+type putProfileInput struct {
+	ProfileInput
+	DryRun      bool   `query:"dry_run" doc:"Check the document, store nothing."`
+	ContentType string `header:"Content-Type" doc:"application/toml or application/json."`
+	RawBody     []byte `contentType:"application/toml"`
+}
+
+type profileOutput struct {
+	ETag string `header:"ETag" doc:"The profile's hash."`
+	Body appliance.ProfileInfo
+}
+
 func (s *Server) profileOperations(a huma.API) {
 	huma.Register(a, operation("list-profiles", http.MethodGet, "/profiles", access.Read, reads, "All profiles, by name"),
 		func(context.Context, *struct{}) (*profilesOutput, error) {
@@ -56,6 +67,15 @@ func (s *Server) profileOperations(a huma.API) {
 			typeTOML: {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}}
 	huma.Register(a, get, s.getProfile)
+
+	put := operation("put-profile", http.MethodPut, "/profiles/{name}", access.Drive, underLease, "Store a profile of your own")
+	put.Description += " Every problem of the document is reported at once. Shipped profiles are read-only."
+	put.Errors = append(put.Errors, http.StatusConflict, http.StatusUnsupportedMediaType)
+	huma.Register(a, put, s.putProfile)
+
+	remove := operation("delete-profile", http.MethodDelete, "/profiles/{name}", access.Drive, underLease, "Remove a profile of your own")
+	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
+	huma.Register(a, remove, s.deleteProfile)
 }
 
 // schemaOf returns a reference to the schema of T.
@@ -88,9 +108,38 @@ func (s *Server) profile(name string) (info appliance.ProfileInfo, doc []byte, e
 	}
 	i := slices.IndexFunc(all, func(p appliance.ProfileInfo) bool { return p.Name == name })
 	if i < 0 {
-		return info, nil, problem(http.StatusNotFound, "no profile is called "+strconv.Quote(name),
-			&huma.ErrorDetail{Location: "path.name", Message: "want a name of /profiles", Value: name})
+		return info, nil, refuse(appliance.NoProfile{Name: name}, "")
 	}
 	doc, err = s.Box.Profile(name)
 	return all[i], doc, err
+}
+
+func (s *Server) putProfile(ctx context.Context, in *putProfileInput) (*profileOutput, error) {
+	media, _, _ := strings.Cut(in.ContentType, ";")
+	if media = strings.ToLower(strings.TrimSpace(media)); media != typeTOML && media != typeJSON {
+		return nil, problem(http.StatusUnsupportedMediaType, "")
+	}
+	w := caller(ctx)
+	w.note.On = "profile " + in.Name
+	if in.DryRun {
+		w.note.What = dryRun
+	}
+	if old, _, err := s.profile(in.Name); err == nil {
+		w.note.Before = old.Hash
+	}
+	info, err := s.Box.PutProfile(in.Name, in.RawBody, media == typeJSON, appliance.Options{By: w.Name, DryRun: in.DryRun})
+	if err != nil {
+		return nil, refuse(err, "body")
+	}
+	w.note.After = info.Hash
+	return &profileOutput{ETag: quote(info.Hash), Body: info}, nil
+}
+
+func (s *Server) deleteProfile(ctx context.Context, in *ProfileInput) (*struct{}, error) {
+	w := caller(ctx)
+	w.note.On = "profile " + in.Name
+	if old, _, err := s.profile(in.Name); err == nil {
+		w.note.Before = old.Hash
+	}
+	return nil, refuse(s.Box.DeleteProfile(in.Name, appliance.Options{By: w.Name}), "path.name")
 }
