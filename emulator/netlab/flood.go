@@ -1,0 +1,128 @@
+package netlab
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+	"unsafe"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// FloodOptions say how to flood; zero values stand for the defaults named.
+type FloodOptions struct {
+	Size int           // bytes of a frame: 60, the least that Ethernet carries without FCS
+	Rate float64       // frames per second; 0 is as fast as they go
+	For  time.Duration // 1 s
+	Wait time.Duration // for the last frames to come: 100 ms
+}
+
+// Flooded is what a flood did.
+type Flooded struct {
+	Sent, Received uint64        // frames, by the interfaces' own counters
+	For            time.Duration // of the sending
+}
+
+// Loss returns the fraction that did not come.
+func (f Flooded) Loss() float64 { return 1 - float64(f.Received)/float64(max(f.Sent, 1)) }
+
+// PerSecond returns the frames received per second of sending.
+func (f Flooded) PerSecond() float64 { return float64(f.Received) / f.For.Seconds() }
+
+// mmsghdr is the kernel's struct mmsghdr.
+type mmsghdr struct {
+	hdr unix.Msghdr
+	len uint32
+	_   uint32
+}
+
+// Flood sends frames of one size from one endpoint to another.
+func Flood(from, to End, o FloodOptions) (Flooded, error) {
+	if o.Size == 0 {
+		o.Size = 60
+	}
+	if o.For == 0 {
+		o.For = time.Second
+	}
+	if o.Wait == 0 {
+		o.Wait = 100 * time.Millisecond
+	}
+	tap, err := from.Tap()
+	if err != nil {
+		return Flooded{}, err
+	}
+	defer tap.Close()
+	// Nothing is to be received here; the protocol 0 takes no frames.
+	if err := unix.Bind(tap.fd, &unix.SockaddrLinklayer{Ifindex: tap.index}); err != nil {
+		return Flooded{}, err
+	}
+	if err := unix.SetsockoptInt(tap.fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1); err != nil {
+		return Flooded{}, err
+	}
+	sent0, err := from.counter(func(s *netlink.LinkStatistics) uint64 { return s.TxPackets })
+	if err != nil {
+		return Flooded{}, err
+	}
+	received0, err := to.counter(func(s *netlink.LinkStatistics) uint64 { return s.RxPackets })
+	if err != nil {
+		return Flooded{}, err
+	}
+	f := Flooded{For: tap.pour(o)}
+	time.Sleep(o.Wait)
+	sent1, err := from.counter(func(s *netlink.LinkStatistics) uint64 { return s.TxPackets })
+	if err != nil {
+		return f, err
+	}
+	received1, err := to.counter(func(s *netlink.LinkStatistics) uint64 { return s.RxPackets })
+	f.Sent, f.Received = sent1-sent0, received1-received0
+	return f, err
+}
+
+// pour sends batches of frames until the time is over and returns how long
+// that took.
+func (t *Tap) pour(o FloodOptions) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	frame := probeFrame(ProbeOptions{Size: o.Size})
+	frame[11] = 0xfd // not to be taken for a probe
+	iov := unix.Iovec{Base: &frame[0], Len: uint64(len(frame))}
+	batch := make([]mmsghdr, 32)
+	for i := range batch {
+		batch[i].hdr.Iov, batch[i].hdr.Iovlen = &iov, 1
+	}
+	begun := time.Now()
+	for sent := 0; ; {
+		gone := time.Since(begun)
+		if gone >= o.For {
+			return gone
+		}
+		n := len(batch)
+		if o.Rate > 0 {
+			n = min(n, int(o.Rate*gone.Seconds())-sent)
+			if n <= 0 {
+				time.Sleep(time.Duration(float64(time.Second) / o.Rate))
+				continue
+			}
+		}
+		done, _, e := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(t.fd), uintptr(unsafe.Pointer(&batch[0])), uintptr(n), 0, 0, 0)
+		if e == 0 {
+			sent += int(done)
+		}
+	}
+}
+
+// counter reads one of the endpoint's interface counters.
+func (e End) counter(pick func(*netlink.LinkStatistics) uint64) (n uint64, err error) {
+	err = e.Do(func() error {
+		dev, err := netlink.LinkByName(e.Dev)
+		if err != nil {
+			return fmt.Errorf("interface %s: %w", e.Dev, err)
+		}
+		if s := dev.Attrs().Statistics; s != nil {
+			n = pick(s)
+		}
+		return nil
+	})
+	return n, err
+}
