@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"farlink/emulator/link"
+	"farlink/emulator/orbit"
 	"farlink/emulator/queue"
 )
 
@@ -69,7 +70,7 @@ func (l *LegConfig) locate(s Site, satellite float64) *LegConfig {
 		return nil
 	}
 	located := *l
-	km, elevation := Look(s, satellite)
+	km, elevation := orbit.Look(s, satellite)
 	located.Distance = either(l.Distance, km)
 	if l.Rain != nil {
 		r := *l.Rain
@@ -268,7 +269,7 @@ func (r Rain) check(report link.Report) {
 	}
 	checkRange(report, "lat", r.Lat, -90, 90, "degrees")
 	if r.Elevation != 0 {
-		checkRange(report, "elevation", r.Elevation, MinElevation, 90, "degrees")
+		checkRange(report, "elevation", r.Elevation, orbit.MinElevation, 90, "degrees")
 	}
 	checkRange(report, "height", r.Height, 0, 9, "km")
 	checkRange(report, "rain_height", r.RainHeight, 0, 9, "km")

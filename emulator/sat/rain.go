@@ -2,6 +2,9 @@ package sat
 
 import "math"
 
+// degree is one degree in radians.
+const degree = math.Pi / 180
+
 // regression is one curve of P.838-3: a sum of bells in x = log10 f plus a
 // line.
 type regression struct {
