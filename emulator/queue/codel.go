@@ -52,10 +52,10 @@ func newCoDel(c *CoDelConfig) *codel {
 	return d
 }
 
-func (d *codel) arrive(*link.Packet, *Room) verdict { return keep }
+func (d *codel) arrive(link.Packet, *Room) verdict { return keep }
 
 // leave is RFC 8289 section 5.5 packet by packet.
-func (d *codel) leave(p *link.Packet, now link.Time, q *Room) verdict {
+func (d *codel) leave(p link.Packet, now link.Time, q *Room) verdict {
 	over := d.over(p, now, q)
 	after := d.after
 	d.after = nothing
@@ -88,7 +88,7 @@ func (d *codel) leave(p *link.Packet, now link.Time, q *Room) verdict {
 }
 
 // over reports whether the wait has been above target for an interval.
-func (d *codel) over(p *link.Packet, now link.Time, q *Room) bool {
+func (d *codel) over(p link.Packet, now link.Time, q *Room) bool {
 	if now.Sub(p.When) < d.target || q.fifo.Bytes() <= fullFrame {
 		d.firstAbove = 0
 		return false

@@ -109,7 +109,7 @@ func pieScale(p float64) float64 {
 	return 1
 }
 
-func (d *pie) arrive(p *link.Packet, q *Room) verdict {
+func (d *pie) arrive(p link.Packet, q *Room) verdict {
 	d.catchUp(p.When, q.Delay().Seconds())
 	switch {
 	case d.allowance > 0,
@@ -123,7 +123,7 @@ func (d *pie) arrive(p *link.Packet, q *Room) verdict {
 	return drop
 }
 
-func (d *pie) leave(p *link.Packet, now link.Time, q *Room) verdict {
+func (d *pie) leave(p link.Packet, now link.Time, q *Room) verdict {
 	// Until now p waited with the others.
 	waits := link.Rate(q.rate).Time(int(q.line + q.framing.Line(p.Size)))
 	d.catchUp(now, waits.Seconds())

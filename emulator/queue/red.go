@@ -45,12 +45,12 @@ type red struct {
 	weight      float64
 	draw        link.Draw
 	average     float64 // bytes
-	count       int     // packets since the last signal; -1 below least
+	count       int     // packets since the last signal, or since the average was below least
 	idleSince   link.Time
 }
 
 func newRED(c Config, draw link.Draw) *red {
-	r := &red{peak: 0.1, weight: 0.002, draw: draw, count: -1, idleSince: link.Never}
+	r := &red{peak: 0.1, weight: 0.002, draw: draw, idleSince: link.Never}
 	r.most = float64(c.Limit.Holds(c.Rate)) / 4
 	r.least = r.most / 3
 	if c.RED == nil {
@@ -68,11 +68,11 @@ func newRED(c Config, draw link.Draw) *red {
 	return r
 }
 
-func (r *red) arrive(p *link.Packet, q *Room) verdict {
+func (r *red) arrive(p link.Packet, q *Room) verdict {
 	r.update(p.When, q)
 	switch {
 	case r.average < r.least:
-		r.count = -1
+		r.count = 0
 		return keep
 	case r.average >= 2*r.most:
 		r.count = 0
@@ -82,10 +82,10 @@ func (r *red) arrive(p *link.Packet, q *Room) verdict {
 	if r.average >= r.most {
 		chance = r.peak + (1-r.peak)*(r.average-r.most)/r.most
 	}
-	r.count++
-	// Spread the signals evenly: the gap between two is uniform, not
-	// geometric (1993, section 7).
+	// Spread the signals evenly: the gap between two is uniform, 1 to
+	// 1/chance, not geometric (1993, section 7, method 2).
 	if spread := 1 - float64(r.count)*chance; spread > 0 && !r.draw.Chance(p.Seq, chance/spread) {
+		r.count++
 		return keep
 	}
 	r.count = 0
@@ -106,7 +106,7 @@ func (r *red) update(now link.Time, q *Room) {
 	r.idleSince = link.Never
 }
 
-func (r *red) leave(_ *link.Packet, now link.Time, q *Room) verdict {
+func (r *red) leave(_ link.Packet, now link.Time, q *Room) verdict {
 	if q.fifo.Len() == 0 {
 		r.idleSince = now
 	}

@@ -18,8 +18,8 @@ const (
 // discipline is an active queue management: it may drop a packet when it
 // arrives or when it would be served.
 type discipline interface {
-	arrive(p *link.Packet, r *Room) verdict
-	leave(p *link.Packet, now link.Time, r *Room) verdict
+	arrive(p link.Packet, r *Room) verdict
+	leave(p link.Packet, now link.Time, r *Room) verdict
 	// inherit takes over the state of the discipline before it.
 	inherit(old discipline)
 	probes(yield func(link.Probe))
@@ -41,10 +41,6 @@ type Room struct {
 	full       int        // lost for want of room
 	early      int        // dropped by the discipline
 	marked     int        // CE set by the discipline
-
-	// before is the packet that the discipline looks at; here, so that no
-	// packet escapes to the heap.
-	before link.Packet
 }
 
 // NewRoom returns the waiting room that c describes, served at the rate of c.
@@ -87,12 +83,12 @@ func (r *Room) fits(size uint16) bool {
 // Join lets p wait, or loses it or what is at the head.
 func (r *Room) Join(p link.Packet, out link.Sink) {
 	if r.aqm != nil {
-		r.before = p
-		if r.lost(r.aqm.arrive(&r.before, r)) {
-			r.dropEarly(p.When, out)
+		v := r.aqm.arrive(p, r)
+		if r.loses(p, v) {
+			r.dropEarly(p, p.When, out)
 			return
 		}
-		p = r.before
+		p = r.signed(p, v)
 	}
 	for !r.fits(p.Size) {
 		r.full++
@@ -115,32 +111,34 @@ func (r *Room) Take(now link.Time, out link.Sink) (p link.Packet, ok bool) {
 		if r.aqm == nil {
 			return p, true
 		}
-		r.before = p
-		if !r.lost(r.aqm.leave(&r.before, now, r)) {
-			return r.before, true
+		v := r.aqm.leave(p, now, r)
+		if !r.loses(p, v) {
+			return r.signed(p, v), true
 		}
-		r.dropEarly(now, out)
+		r.dropEarly(p, now, out)
 	}
 	return p, false
 }
 
 // marks reports whether a signal to p is a mark rather than a loss.
-func (r *Room) marks(p *link.Packet) bool { return r.ecn && p.Mark&link.ECT != 0 }
+func (r *Room) marks(p link.Packet) bool { return r.ecn && p.Mark&link.ECT != 0 }
 
-// lost carries out a verdict as far as it concerns the packet looked at, and
-// reports whether it is to be lost.
-func (r *Room) lost(v verdict) bool {
-	if v == signal && r.marks(&r.before) {
-		r.before.Mark |= link.CE
-		r.marked++
-		return false
-	}
-	return v != keep
+// loses reports whether the verdict means that p is lost.
+func (r *Room) loses(p link.Packet, v verdict) bool {
+	return v == drop || v == signal && !r.marks(p)
 }
 
-func (r *Room) dropEarly(now link.Time, out link.Sink) {
+// signed returns p, which is not lost, with the mark that the verdict means.
+func (r *Room) signed(p link.Packet, v verdict) link.Packet {
+	if v == signal {
+		p.Mark |= link.CE
+		r.marked++
+	}
+	return p
+}
+
+func (r *Room) dropEarly(p link.Packet, now link.Time, out link.Sink) {
 	r.early++
-	p := r.before
 	p.When = now
 	out.Lose(p, link.Cause{Reason: link.EarlyDropped})
 }

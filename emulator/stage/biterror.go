@@ -21,7 +21,7 @@ func newBitErrors(ber float64, fixed uint16, draw link.Draw) bitErrors {
 	return bitErrors{draw: draw, perBy: 8 * math.Log1p(-ber), fixed: fixed}
 }
 
-func (b *bitErrors) loses(p *link.Packet) link.Reason {
+func (b *bitErrors) loses(p link.Packet) link.Reason {
 	size := p.Size
 	if b.fixed > 0 {
 		size = b.fixed

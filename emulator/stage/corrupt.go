@@ -33,7 +33,7 @@ func NewCorrupt(c CorruptConfig, draw link.Draw) *Corrupt {
 
 // Put marks p or does not, and passes it on.
 func (c *Corrupt) Put(p link.Packet, out link.Sink) {
-	if c.random.Chance(p.Seq, c.config.Probability) || c.bits.loses(&p) != link.None {
+	if c.random.Chance(p.Seq, c.config.Probability) || c.bits.loses(p) != link.None {
 		c.count++
 		p.Mark |= link.Corrupted
 	}

@@ -59,7 +59,7 @@ func newFourState(c FourStateConfig, draw link.Draw) *fourState {
 
 // loses moves the chain by one packet. One number decides: the probabilities
 // of what leaves a state lie side by side from 0, and staying has the rest.
-func (f *fourState) loses(p *link.Packet) link.Reason {
+func (f *fourState) loses(p link.Packet) link.Reason {
 	u := f.draw.Float(p.Seq)
 	switch f.at {
 	case 1:

@@ -98,7 +98,7 @@ func newGilbert(c GilbertConfig, draw link.Draw) *gilbert {
 	return g
 }
 
-func (g *gilbert) loses(p *link.Packet) link.Reason {
+func (g *gilbert) loses(p link.Packet) link.Reason {
 	if g.draw.Chance(p.Seq, g.change[g.isBad]) {
 		g.isBad ^= 1
 	}
@@ -202,7 +202,7 @@ func (g *gilbertTime) span(from link.Time) span {
 	return span{start, start + 1 + link.Time(-g.scale*math.Log1p(-u*(1-g.cut)))}
 }
 
-func (g *gilbertTime) loses(p *link.Packet) link.Reason {
+func (g *gilbertTime) loses(p link.Packet) link.Reason {
 	for p.When >= g.bad.end {
 		g.before = g.bad
 		g.cycle++

@@ -179,7 +179,7 @@ func newJitter(c JitterConfig, draw link.Draw) *jitter {
 }
 
 // deviate returns the deviation of p in ns.
-func (j *jitter) deviate(p *link.Packet) float64 {
+func (j *jitter) deviate(p link.Packet) float64 {
 	if j.halfLife == 0 && j.keep == 0 {
 		u := j.draw.Float(p.Seq) + 0x1p-54
 		if _, ok := j.distribution.(normal); ok {
@@ -194,7 +194,7 @@ func (j *jitter) deviate(p *link.Packet) float64 {
 // correlate moves z by one step of a first-order autoregression, whose
 // values are standard normal at every instant: the copula through which a
 // correlated deviation keeps its distribution.
-func (j *jitter) correlate(p *link.Packet) {
+func (j *jitter) correlate(p link.Packet) {
 	fresh := j.draw.Normal(p.Seq)
 	if !j.begun {
 		j.begun, j.z, j.last = true, fresh, p.When

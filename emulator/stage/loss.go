@@ -68,7 +68,7 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // process is one cause of loss.
 type process interface {
 	// loses returns why p, which comes now, is lost; None when it is not.
-	loses(p *link.Packet) link.Reason
+	loses(p link.Packet) link.Reason
 	// inherit goes on from the state of a process of the same kind.
 	inherit(old process)
 }
@@ -116,7 +116,7 @@ func (l *Loss) Put(p link.Packet, out link.Sink) {
 	why := link.None
 	// Every process sees every packet: what one loses the others count.
 	for _, process := range l.processes {
-		if w := process.loses(&p); why == link.None {
+		if w := process.loses(p); why == link.None {
 			why = w
 		}
 	}
@@ -176,7 +176,7 @@ type independent struct {
 	probability float64
 }
 
-func (i *independent) loses(p *link.Packet) link.Reason {
+func (i *independent) loses(p link.Packet) link.Reason {
 	if i.draw.Chance(p.Seq, i.probability) {
 		return link.Random
 	}

@@ -62,7 +62,7 @@ func (l *Path) Put(p link.Packet, out link.Sink) {
 	}
 	due := p.When + link.Time(l.travel(p.When))
 	if l.jitter != nil {
-		due = max(p.When, due+link.Time(math.Round(l.jitter.deviate(&p))))
+		due = max(p.When, due+link.Time(math.Round(l.jitter.deviate(p))))
 	}
 	due = max(due, l.last)
 	l.last = due

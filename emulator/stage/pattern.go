@@ -66,7 +66,7 @@ func (p *pattern) name(n uint64) {
 	p.lost[n/64] |= 1 << (n % 64)
 }
 
-func (p *pattern) loses(packet *link.Packet) link.Reason {
+func (p *pattern) loses(packet link.Packet) link.Reason {
 	n := packet.Seq
 	if p.repeat > 0 {
 		n %= p.repeat
@@ -111,7 +111,7 @@ func newNOfM(c NOfMConfig, draw link.Draw) *nOfM {
 	return &nOfM{lose: uint64(c.Lose), of: uint64(c.Of), random: c.Spread == "random", draw: draw}
 }
 
-func (m *nOfM) loses(*link.Packet) link.Reason {
+func (m *nOfM) loses(link.Packet) link.Reason {
 	i := m.count % m.of
 	if i == 0 {
 		m.done = 0

@@ -75,7 +75,7 @@ func (q *Queue) start(p link.Packet, at link.Time) {
 	q.serving, q.busy = p, true
 	if q.radio != nil {
 		var took link.Duration
-		took, q.lost = q.radio.transmit(&p)
+		took, q.lost = q.radio.transmit(p)
 		q.finish = at.Add(took)
 		return
 	}

@@ -150,7 +150,7 @@ type traceLoss struct {
 	draw link.Draw
 }
 
-func (t *traceLoss) loses(p *link.Packet) link.Reason {
+func (t *traceLoss) loses(p link.Packet) link.Reason {
 	t.seek(p.When)
 	if chance := t.step.Loss; chance != nil && t.draw.Chance(p.Seq, *chance) {
 		return link.Random

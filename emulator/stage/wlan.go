@@ -135,7 +135,7 @@ type radio struct {
 
 // transmit returns how long p takes, all tries together, and whether it was
 // given up. One number a packet tells how many tries: their law is geometric.
-func (r *radio) transmit(p *link.Packet) (took link.Duration, lost bool) {
+func (r *radio) transmit(p link.Packet) (took link.Duration, lost bool) {
 	n := 1 + math.Floor(math.Log1p(-r.draw.Float(p.Seq))/r.fails)
 	if n > float64(r.tries) {
 		n, lost = float64(r.tries), true
