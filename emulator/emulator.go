@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 
+	"farlink/emulator/frame"
 	"farlink/emulator/link"
 	"farlink/profiles"
 )
@@ -111,24 +112,24 @@ func (e *Emulator) Coupled() bool { return e.coupled }
 
 // Arrive takes a frame that came in at when on its way w: it chooses the
 // link, numbers the packet and puts it in. ref is the driver's own handle.
-func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
+func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, out link.Sink) {
 	d := &e.ways[w]
-	var h header
+	var h frame.Header
 	i := e.fallback
 	if len(e.targets) == 0 {
-		h.locate(frame)
+		h.Locate(bytes)
 	} else {
-		h.read(frame)
-		i = e.classify(d, &h, len(frame))
+		h.Read(bytes)
+		i = e.classify(d, &h, len(bytes))
 	}
-	p := link.Packet{When: when, Ref: ref, Size: uint16(len(frame))}
+	p := link.Packet{When: when, Ref: ref, Size: uint16(len(bytes))}
 	p.Mark = p.Mark.OnLink(i)
-	if h.version != 0 && h.ecn() != 0 {
+	if h.Capable() {
 		p.Mark |= link.ECT
 	}
 	if i == Passed {
 		p.Seq = d.passed.Packets
-		d.passed.add(len(frame))
+		d.passed.add(len(bytes))
 		out.Deliver(p)
 		return
 	}
@@ -142,9 +143,9 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, 
 }
 
 // classify returns the index of the link that the first matching rule names.
-func (e *Emulator) classify(d *direction, h *header, size int) int {
+func (e *Emulator) classify(d *direction, h *frame.Header, size int) int {
 	for i := range e.spec.Rules {
-		if e.spec.Rules[i].takes(h, d.way) {
+		if e.spec.Rules[i].Takes(h, d.way) {
 			d.hits[i].add(size)
 			return e.targets[i]
 		}
@@ -213,9 +214,9 @@ func (d *direction) bury() {
 
 // Finish makes the bytes of a frame say what happened to its packet: it
 // flips a bit of what was corrupted and marks what met congestion.
-func (e *Emulator) Finish(p link.Packet, w link.Way, frame []byte) {
+func (e *Emulator) Finish(p link.Packet, w link.Way, bytes []byte) {
 	if p.Mark&link.CE != 0 {
-		markCE(frame)
+		frame.MarkCE(bytes)
 	}
 	if p.Mark&link.Corrupted == 0 {
 		return
@@ -224,7 +225,7 @@ func (e *Emulator) Finish(p link.Packet, w link.Way, frame []byte) {
 	if i := p.Mark.Link(); i < len(e.ways[w].lines) {
 		flips = e.ways[w].lines[i].flips
 	}
-	corrupt(frame, flips.Uint64(p.Seq))
+	frame.Corrupt(bytes, flips.Uint64(p.Seq))
 }
 
 // Held returns how many packets and bytes are inside in way w.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/emulator/frame"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 	"farlink/profiles"
@@ -162,7 +163,9 @@ func TestLinksMerge(t *testing.T) {
 	a := parse(t, "[up.path]\ndelay = \"10ms\"")
 	b := parse(t, "[up.path]\ndelay = \"7ms\"\n[up.queue]\nrate = \"4Mbit/s\"")
 	spec := Spec{Links: []LinkSpec{{Name: "a", Profile: a}, {Name: "b", Profile: b}}}
-	spec.Rules = []Rule{{Match{VLAN: VLAN{true, 5}}, "b"}}
+	if problems := profiles.ReadJSON([]byte(`{"rules":[{"vlan":"5","link":"b"}]}`), &spec); problems != nil {
+		t.Fatal(problems)
+	}
 	e, err := New(spec)
 	if err != nil {
 		t.Fatal(err)
@@ -213,12 +216,12 @@ func TestNoAllocs(t *testing.T) {
 	p := parse(t, "[up.path]\ndelay = \"300ms\"")
 	linktest.NoAllocs(t, &wayStage{one(t, p, 1), link.Up}, link.Millisecond)
 	e := one(t, p, 1)
-	e.spec.Rules = []Rule{{Match{Port: Ports{1, 2}}, "main"}, {Match{Prefix: Prefix{}}, "main"}}
+	e.spec.Rules = []Rule{{frame.Match{Port: frame.Ports{First: 1, Last: 2}}, "main"}, {Link: "main"}}
 	e.targets = []int{0, 0}
 	e.ways[link.Up].hits = make([]Count, 2)
-	frame := frameOf(qinq7, vlan5, typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...))
+	bytes := frameOf(qinq7, vlan5, typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...))
 	var log nothing
-	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, frame, &log) }); n != 0 {
+	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, bytes, &log) }); n != 0 {
 		t.Errorf("%v allocations per arrival", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"farlink/emulator/frame"
 	"farlink/emulator/link"
 	"farlink/profiles"
 )
@@ -15,6 +16,23 @@ type Spec struct {
 	Rules   []Rule     `toml:"rules"`
 	Line    link.Rate  `toml:"line"`    // of the ports, at most; zero is 10Gbit/s
 	Default string     `toml:"default"` // of frames that no rule takes: a link or "pass"; empty is the first link
+}
+
+// Rule sends the frames that match to a link, by name, or to "pass": past
+// all links. The first rule that matches decides.
+type Rule struct {
+	frame.Match
+	Link string `toml:"link"`
+}
+
+// Pass names the way past all links in a rule and as the default.
+const Pass = "pass"
+
+// check reports what is wrong with a rule.
+func (r *Rule) check(report link.Report, links map[string]bool) {
+	if r.Link != Pass && !links[r.Link] {
+		report("link", strconv.Quote(r.Link), `the name of a link, or "pass"`)
+	}
 }
 
 // LinkSpec is one link.

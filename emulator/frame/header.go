@@ -1,13 +1,16 @@
-package emulator
+// Package frame reads what an Ethernet frame says of itself, once and without
+// trust, matches it against what a rule asks, and writes into it what a link
+// did to it. Frames are whatever came off the wire: what is cut short is
+// absent, nothing panics.
+package frame
 
 import (
 	"encoding/binary"
 	"net/netip"
 )
 
-// header is what a frame says of itself, read once per arrival. Frames are
-// whatever came off the wire: nothing is trusted, what is cut short is absent.
-type header struct {
+// Header is what a frame says of itself.
+type Header struct {
 	source, destination MAC
 	vlan                int16 // the outermost VLAN identifier, -1 without a tag
 	version             uint8 // of IP: 4, 6, or 0
@@ -31,9 +34,9 @@ const (
 
 const ethernetHeader = 14
 
-// locate fills in the fields up to the start of the IP header: what every
+// Locate fills in what stands up to the IP header's traffic class, which every
 // frame is asked. It returns false when there is no IP.
-func (h *header) locate(frame []byte) bool {
+func (h *Header) Locate(frame []byte) bool {
 	h.vlan, h.version, h.hasPorts = -1, 0, false
 	if len(frame) < ethernetHeader {
 		return false
@@ -70,9 +73,9 @@ func (h *header) locate(frame []byte) bool {
 	return h.version != 0
 }
 
-// read fills in all fields: what rules ask.
-func (h *header) read(frame []byte) {
-	ip := h.locate(frame)
+// Read fills in all fields: what rules ask.
+func (h *Header) Read(frame []byte) {
+	ip := h.Locate(frame)
 	if len(frame) >= ethernetHeader {
 		copy(h.destination[:], frame)
 		copy(h.source[:], frame[6:])
@@ -87,7 +90,7 @@ func (h *header) read(frame []byte) {
 	}
 }
 
-func (h *header) readIPv4(p []byte) {
+func (h *Header) readIPv4(p []byte) {
 	h.protocol = p[9]
 	h.addresses[0] = netip.AddrFrom4([4]byte(p[12:16]))
 	h.addresses[1] = netip.AddrFrom4([4]byte(p[16:20]))
@@ -99,7 +102,7 @@ func (h *header) readIPv4(p []byte) {
 // maxExtensions bounds the walk over IPv6 extension headers.
 const maxExtensions = 8
 
-func (h *header) readIPv6(p []byte) {
+func (h *Header) readIPv6(p []byte) {
 	h.addresses[0] = netip.AddrFrom16([16]byte(p[8:24]))
 	h.addresses[1] = netip.AddrFrom16([16]byte(p[24:40]))
 	next, at := p[6], 40
@@ -128,7 +131,7 @@ func (h *header) readIPv6(p []byte) {
 
 // readPorts reads the ports of TCP, UDP, DCCP, SCTP and UDP-Lite, which all
 // stand first.
-func (h *header) readPorts(p []byte, at int) {
+func (h *Header) readPorts(p []byte, at int) {
 	switch h.protocol {
 	case 6, 17, 33, 132, 136:
 	default:
@@ -142,15 +145,15 @@ func (h *header) readPorts(p []byte, at int) {
 	h.hasPorts = true
 }
 
-// ecn returns the two ECN bits (RFC 3168): 0 means not capable.
-func (h *header) ecn() uint8 { return h.traffic & 3 }
+// Capable reports whether the frame declares ECN capability (RFC 3168).
+func (h *Header) Capable() bool { return h.version != 0 && h.traffic&3 != 0 }
 
-// markCE sets "congestion experienced" in the frame's IP header and mends
+// MarkCE sets "congestion experienced" in the frame's IP header and mends
 // IPv4's checksum (RFC 1624). A frame without IP, or not ECN-capable, stays
 // as it is.
-func markCE(frame []byte) {
-	var h header
-	if !h.locate(frame) || h.ecn() == 0 || h.ecn() == 3 {
+func MarkCE(frame []byte) {
+	var h Header
+	if !h.Locate(frame) || h.traffic&3 == 0 || h.traffic&3 == 3 {
 		return
 	}
 	p := frame[h.network:]
@@ -168,9 +171,9 @@ func markCE(frame []byte) {
 	binary.BigEndian.PutUint16(p[10:], ^uint16(sum))
 }
 
-// corrupt flips one bit of what follows the Ethernet header, chosen by 64
+// Corrupt flips one bit of what follows the Ethernet header, chosen by 64
 // drawn bits; of a frame that is only a header, one bit of it.
-func corrupt(frame []byte, drawn uint64) {
+func Corrupt(frame []byte, drawn uint64) {
 	body := frame
 	if len(frame) > ethernetHeader {
 		body = frame[ethernetHeader:]

@@ -1,4 +1,4 @@
-package emulator
+package frame
 
 import (
 	"bytes"
@@ -89,8 +89,8 @@ func TestHeader(t *testing.T) {
 		{"shorter than its own header says", frameOf(typ4, append([]byte{0x4F}, udp4[1:]...)), -1, 4, 17, false},
 		{"nothing", nil, -1, 0, 0, false},
 	} {
-		var h header
-		h.read(c.frame)
+		var h Header
+		h.Read(c.frame)
 		if h.vlan != c.vlan || h.version != c.version || h.protocol != c.protocol || h.hasPorts != c.ports {
 			t.Errorf("%s: read as vlan %d, IPv%d, protocol %d, ports %v", c.name, h.vlan, h.version, h.protocol, h.hasPorts)
 		}
@@ -106,7 +106,7 @@ func TestMarkCE(t *testing.T) {
 	none := frameOf(typ4, ipv4(0, 6, 0, "10.1.2.3", "10.4.5.6"))
 	was := bytes.Clone(none)
 	for _, f := range [][]byte{v4, v6, none} {
-		markCE(f)
+		MarkCE(f)
 	}
 	if v4[19] != 3 || sum16(v4[18:38]) != 0xFFFF {
 		t.Errorf("IPv4: TOS %#x, checksum sums to %#x", v4[19], sum16(v4[18:38]))
@@ -125,7 +125,7 @@ func TestCorrupt(t *testing.T) {
 	for n := range uint64(2000) {
 		was := frameOf(typ4, make([]byte, 4))
 		f := bytes.Clone(was)
-		corrupt(f, n*0x9E3779B97F4A7C15)
+		Corrupt(f, n*0x9E3779B97F4A7C15)
 		bits := 0
 		for i := range f {
 			for d := f[i] ^ was[i]; d != 0; d &= d - 1 {
@@ -140,16 +140,16 @@ func TestCorrupt(t *testing.T) {
 	if len(hit) != 4 || !hit[14] || !hit[17] {
 		t.Errorf("bytes hit: %v, want 14 to 17", hit)
 	}
-	corrupt(nil, 1) // nothing to hurt
+	Corrupt(nil, 1) // nothing to hurt
 }
 
 func FuzzHeader(f *testing.F) {
 	f.Add(frameOf(qinq7, vlan5, typ6, ipv6(1, 44, "fd00::1", "fd00::2", ports...)), uint64(9))
 	f.Add(frameOf(pppoe4, ipv4(1, 6, 0, "10.0.0.1", "10.0.0.2")), uint64(9))
 	f.Fuzz(func(t *testing.T, frame []byte, n uint64) {
-		var h header
-		h.read(frame)
-		markCE(frame)
-		corrupt(frame, n)
+		var h Header
+		h.Read(frame)
+		MarkCE(frame)
+		Corrupt(frame, n)
 	})
 }

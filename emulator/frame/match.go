@@ -1,4 +1,4 @@
-package emulator
+package frame
 
 import (
 	"fmt"
@@ -22,27 +22,10 @@ type Match struct {
 	Port     Ports    `toml:"port"`     // source or destination: "443" or "5000-5100"
 }
 
-// Rule sends the frames that match to a link, by name, or to "pass": past
-// all links. The first rule that matches decides.
-type Rule struct {
-	Match
-	Link string `toml:"link"`
-}
-
-// Pass names the way past all links in a rule and as the default.
-const Pass = "pass"
-
-// takes reports whether a frame that travels w matches.
-func (m *Match) takes(h *header, w link.Way) bool {
+// Takes reports whether a frame that travels w matches.
+func (m *Match) Takes(h *Header, w link.Way) bool {
 	return m.From.takes(w) && m.VLAN.takes(h) && m.MAC.takes(h) &&
 		m.Prefix.takes(h) && m.DSCP.takes(h) && m.Protocol.takes(h) && m.Port.takes(h)
-}
-
-// check reports what is wrong with a rule.
-func (r *Rule) check(report link.Report, links map[string]bool) {
-	if r.Link != Pass && !links[r.Link] {
-		report("link", strconv.Quote(r.Link), `the name of a link, or "pass"`)
-	}
 }
 
 // From is a test port, as text "a" or "b"; empty is either.
@@ -86,7 +69,7 @@ func (v *VLAN) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (v VLAN) takes(h *header) bool { return !v.set || v.id == h.vlan }
+func (v VLAN) takes(h *Header) bool { return !v.set || v.id == h.vlan }
 
 // DSCP is a differentiated services code point, as text "46".
 type DSCP struct {
@@ -106,7 +89,7 @@ func (d *DSCP) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (d DSCP) takes(h *header) bool { return !d.set || h.version != 0 && h.traffic>>2 == d.value }
+func (d DSCP) takes(h *Header) bool { return !d.set || h.version != 0 && h.traffic>>2 == d.value }
 
 // MAC is an Ethernet address, as text "02:00:00:00:00:01".
 type MAC [6]byte
@@ -134,7 +117,7 @@ func (m *MAC) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (m MAC) takes(h *header) bool {
+func (m MAC) takes(h *Header) bool {
 	return m == MAC{} || m == h.source || m == h.destination
 }
 
@@ -156,7 +139,7 @@ func (p *Prefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (p *Prefix) takes(h *header) bool {
+func (p *Prefix) takes(h *Header) bool {
 	return !p.IsValid() || h.version != 0 && (p.Contains(h.addresses[0]) || p.Contains(h.addresses[1]))
 }
 
@@ -197,7 +180,7 @@ func (p *Protocol) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (p Protocol) takes(h *header) bool {
+func (p Protocol) takes(h *Header) bool {
 	return !p.set || h.version != 0 && p.number == h.protocol
 }
 
@@ -226,7 +209,7 @@ func (p *Ports) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (p Ports) takes(h *header) bool {
+func (p Ports) takes(h *Header) bool {
 	return p == Ports{} || h.hasPorts && (p.has(h.ports[0]) || p.has(h.ports[1]))
 }
 
