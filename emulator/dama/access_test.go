@@ -1,0 +1,91 @@
+package dama
+
+import (
+	"math"
+	"testing"
+
+	"farlink/emulator/link"
+)
+
+// block simulates one block of n bursts and returns how many got through.
+func block(c *Contention, d link.Draw, n int, frame uint64) int {
+	where, ok := make([]uint16, n*c.Copies), make([]bool, n)
+	for i := range n {
+		c.Place(d.Uint64(index(i, frame, 0)), where[i*c.Copies:(i+1)*c.Copies])
+	}
+	c.Resolve(where, ok)
+	through := 0
+	for _, o := range ok {
+		if o {
+			through++
+		}
+	}
+	return through
+}
+
+// RCS-12: (1-1/M)^(n-1), and 20000 blocks agree within 4 sigma.
+func TestSlottedALOHAFinite(t *testing.T) {
+	for _, v := range []struct {
+		n, slots int
+		want     float64
+	}{{50, 100, 0.6111}, {5, 8, 0.5862}, {2, 8, 0.8750}} {
+		if p := Alone(v.n, v.slots); math.Abs(p-v.want) > 0.00005 {
+			t.Errorf("Alone(%d, %d) = %.4f, want %.4f", v.n, v.slots, p, v.want)
+		}
+		c := &Contention{Slots: v.slots, Copies: 1}
+		through, blocks := 0, 20000
+		for f := range blocks {
+			through += block(c, link.NewDraw(1, "csc"), v.n, uint64(f))
+		}
+		got := float64(through) / float64(blocks*v.n)
+		// Successes in a block are correlated: bound by the block's.
+		if sigma := math.Sqrt(v.want * (1 - v.want) / float64(blocks)); math.Abs(got-v.want) > 4*sigma {
+			t.Errorf("%d in %d slots: %.4f got through, want %.4f ± %.4f", v.n, v.slots, got, v.want, 4*sigma)
+		}
+	}
+}
+
+// The table of linkfacts 2.8, M = 100, Poisson load: its own statistical
+// error is about 1 %, near the cliff more.
+func TestCRDSA(t *testing.T) {
+	for _, v := range []struct {
+		load   float64
+		copies int
+		want   float64
+	}{
+		{0.1, 1, 0.0915}, {0.5, 1, 0.306}, {1.0, 1, 0.367},
+		{0.1, 2, 0.0998}, {0.3, 2, 0.296}, {0.5, 2, 0.474}, {0.65, 2, 0.531}, {1.0, 2, 0.366},
+		{0.5, 3, 0.500}, {0.6, 3, 0.599}, {0.7, 3, 0.676}, {1.0, 3, 0.213},
+		{0.6, 4, 0.600}, {0.8, 4, 0.248},
+	} {
+		c, d := &Contention{Slots: 100, Copies: v.copies}, link.NewDraw(7, "ra")
+		through, blocks := 0, 2000
+		for f := range uint64(2000) {
+			n := poisson(d.Float(index(4095, f, 1)), 100*v.load)
+			through += block(c, d, n, f)
+		}
+		got := float64(through) / float64(blocks*100)
+		if math.Abs(got-v.want) > 0.02*v.want+0.008 {
+			t.Errorf("G %.2f, %d copies: S = %.4f, want %.4f", v.load, v.copies, got, v.want)
+		}
+	}
+}
+
+func TestPlaceDistinct(t *testing.T) {
+	c, d := &Contention{Slots: 5, Copies: 4}, link.NewDraw(3, "place")
+	hits, where := make([]int, 5), make([]uint16, 4)
+	for i := range uint64(10000) {
+		c.Place(d.Uint64(i), where)
+		for j, s := range where {
+			if j > 0 && s <= where[j-1] || int(s) >= 5 {
+				t.Fatalf("slots %v: want four different ones of five", where)
+			}
+			hits[s]++
+		}
+	}
+	for s, n := range hits { // each with probability 4/5; sigma is 40
+		if n < 7840 || n > 8160 {
+			t.Errorf("slot %d taken %d times in 10000, want 8000", s, n)
+		}
+	}
+}
