@@ -51,13 +51,14 @@ type Carrier struct {
 // usualRTT is the round-trip time that a queue without a limit is made for.
 const usualRTT = 600 * link.Millisecond
 
-// NewCarrier returns the carrier that c describes. sky is the weather of the
-// link: carriers that get the same one, of the other way or of another link,
-// have the same rain over terminal and gateway.
-func NewCarrier(c CarrierConfig, w link.Way, sky link.Draw) *Carrier {
-	c = c.Complete(usualRTT)
+// NewCarrier returns the carrier that c describes, behind the queue that q
+// does; the carrier's rate takes the place of q's. GSE of IP takes 10 bytes
+// and no Ethernet header: framing "l3", overhead "10B". sky is the weather of
+// the link: carriers that get the same one, of the other way or of another
+// link, have the same rain over terminal and gateway.
+func NewCarrier(c CarrierConfig, q queue.Config, w link.Way, sky link.Draw) *Carrier {
 	r := &Carrier{
-		room: queue.NewRoom(c.Queue, sky.Sub("queue "+w.String())),
+		room: queue.NewRoom(c.Queue(q, usualRTT), sky.Sub("queue "+w.String())),
 		sky:  newChannel(c, w, sky), share: either(c.Share, 1), due: link.Never,
 	}
 	ladder, symbol := c.ladder(), 1e9/c.symbols()

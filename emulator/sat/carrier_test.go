@@ -17,33 +17,36 @@ func fading(f *Fade) CarrierConfig {
 	return CarrierConfig{SymbolRate: 30e6, Downlink: &LegConfig{EsN0: 12, Fade: f}}
 }
 
-func build(c CarrierConfig) func() link.Stage {
-	return func() link.Stage { return NewCarrier(c, link.Down, link.NewDraw(1, "sky")) }
+func build(c CarrierConfig, q queue.Config) func() link.Stage {
+	return func() link.Stage { return NewCarrier(c, q, link.Down, link.NewDraw(1, "sky")) }
 }
 
 func TestCarrierProperties(t *testing.T) {
 	rain := CarrierConfig{SymbolRate: 2e6, Frame: "short", Pilots: true, Share: 0.7,
-		Downlink: &LegConfig{EsN0: 9, Frequency: 20, Noise: 200, Rain: &Rain{Rate: 60, Lat: 20, Elevation: 30, Bias: 0.7}},
-		Queue:    queue.Config{Discipline: "codel"}}
-	outage := CarrierConfig{SymbolRate: 500e3, Downlink: &LegConfig{EsN0: 6, Fade: &Fade{Depth: 12, Slope: 2, At: 2 * link.Second, Hold: 5 * link.Second}},
-		Queue: queue.Config{Limit: queue.Limit{Bytes: 30000}}}
-	for name, c := range map[string]CarrierConfig{
-		"clear": fading(nil), "fade": fading(&Fade{Depth: 9, Slope: 3, At: link.Second, Hold: 4 * link.Second}),
-		"rain": rain, "outage": outage,
+		Downlink: &LegConfig{EsN0: 9, Frequency: 20, Noise: 200, Rain: &Rain{Rate: 60, Lat: 20, Elevation: 30, Bias: 0.7}}}
+	outage := CarrierConfig{SymbolRate: 500e3, Downlink: &LegConfig{EsN0: 6, Fade: &Fade{Depth: 12, Slope: 2, At: 2 * link.Second, Hold: 5 * link.Second}}}
+	for name, v := range map[string]struct {
+		c CarrierConfig
+		q queue.Config
+	}{
+		"clear":  {fading(nil), queue.Config{}},
+		"fade":   {fading(&Fade{Depth: 9, Slope: 3, At: link.Second, Hold: 4 * link.Second}), queue.Config{}},
+		"rain":   {rain, queue.Config{Discipline: "codel"}},
+		"outage": {outage, queue.Config{Limit: queue.Limit{Bytes: 30000}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p := problems(c.Check); p != "" {
+			if p := problems(v.c.Check); p != "" {
 				t.Fatalf("problems at %s", p)
 			}
-			log := linktest.Independent(t, build(c), linktest.Arrivals(5, 4000, 4*link.Millisecond), 120*second)
+			log := linktest.Independent(t, build(v.c, v.q), linktest.Arrivals(5, 4000, 4*link.Millisecond), 120*second)
 			linktest.Ordered(t, log)
 			if len(log.Delivered()) < 400 {
 				t.Errorf("%d delivered", len(log.Delivered()))
 			}
 		})
 	}
-	linktest.NoAllocs(t, build(fading(nil))(), 20*link.Microsecond)
-	linktest.NoAllocs(t, build(rain)(), 3*link.Millisecond)
+	linktest.NoAllocs(t, build(fading(nil), queue.Config{})(), 20*link.Microsecond)
+	linktest.NoAllocs(t, build(rain, queue.Config{Discipline: "codel"})(), 3*link.Millisecond)
 }
 
 // saturate keeps the carrier busy from 0 to end and returns the log.
@@ -73,7 +76,7 @@ func TestRateFollowsFade(t *testing.T) {
 		depth, mbps float64
 		modcod      string
 	}{{0, 99.006, "16APSK 5/6"}, {2.5, 79.116, "16APSK 2/3"}, {10, 29.666, "QPSK 1/2"}} {
-		c := NewCarrier(fading(&Fade{Depth: v.depth, Slope: 100, Hold: 100 * link.Second}), link.Down, link.Draw{})
+		c := NewCarrier(fading(&Fade{Depth: v.depth, Slope: 100, Hold: 100 * link.Second}), queue.Config{}, link.Down, link.Draw{})
 		log := saturate(c, 100*link.Microsecond, 10*second) // 120 Mbit/s
 		near(t, v.modcod, bits(log, 5*second, 10*second)/5e6, v.mbps, 1e-3*v.mbps)
 		cap := c.Capacity(9 * second)
@@ -89,7 +92,7 @@ func TestRateFollowsFade(t *testing.T) {
 // 16APSK 5/6 (11.61 dB) are lost: about 0.7 s at 99 Mbit/s. From then on
 // 8PSK 3/5 (5.50 dB) carries 53.4 Mbit/s.
 func TestLoopDelay(t *testing.T) {
-	c := NewCarrier(fading(&Fade{Depth: 6, Slope: 100, At: 5500 * link.Millisecond, Hold: 60 * link.Second}), link.Down, link.Draw{})
+	c := NewCarrier(fading(&Fade{Depth: 6, Slope: 100, At: 5500 * link.Millisecond, Hold: 60 * link.Second}), queue.Config{}, link.Down, link.Draw{})
 	log := saturate(c, 200*link.Microsecond, 10*second) // 60 Mbit/s
 	var first, last link.Time
 	for _, f := range log.Fates {
@@ -119,7 +122,7 @@ func TestHysteresis(t *testing.T) {
 		want   string
 	}{{0.3, "16APSK 5/6"}, {0.5, "16APSK 4/5"}} { // 11.61 + 0.5 > 12
 		conf.ACM.MarginUp = v.margin
-		c := NewCarrier(conf, link.Down, link.Draw{})
+		c := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 		if got := c.Capacity(13249 * second / 1000).Mode; got != "8PSK 3/5" {
 			t.Errorf("margin %v at 13.249 s: %s, want 8PSK 3/5", v.margin, got)
 		}
@@ -131,7 +134,7 @@ func TestHysteresis(t *testing.T) {
 
 // The coming change is known as soon as its report is on the way.
 func TestCapacityForesees(t *testing.T) {
-	c := NewCarrier(fading(&Fade{Depth: 6, Slope: 100, At: 2500 * link.Millisecond, Hold: 60 * link.Second}), link.Down, link.Draw{})
+	c := NewCarrier(fading(&Fade{Depth: 6, Slope: 100, At: 2500 * link.Millisecond, Hold: 60 * link.Second}), queue.Config{}, link.Down, link.Draw{})
 	before, flying, after := c.Capacity(2900*second/1000), c.Capacity(3100*second/1000), c.Capacity(3250*second/1000)
 	if before.NextAt != link.Never || before.NextRate != before.Rate {
 		t.Errorf("before the report: next %v at %v", before.NextRate, before.NextAt)
@@ -147,9 +150,8 @@ func TestCapacityForesees(t *testing.T) {
 // No MODCOD fits: packets wait, the limit holds, and what waited goes out
 // when the sky is back.
 func TestOutage(t *testing.T) {
-	conf := CarrierConfig{SymbolRate: 1e6, Downlink: &LegConfig{EsN0: 6, Fade: &Fade{Depth: 20, Slope: 100, At: 0, Hold: 10 * link.Second}},
-		Queue: queue.Config{Limit: queue.Limit{Packets: 10}}}
-	c := NewCarrier(conf, link.Down, link.Draw{})
+	conf := CarrierConfig{SymbolRate: 1e6, Downlink: &LegConfig{EsN0: 6, Fade: &Fade{Depth: 20, Slope: 100, At: 0, Hold: 10 * link.Second}}}
+	c := NewCarrier(conf, queue.Config{Limit: queue.Limit{Packets: 10}}, link.Down, link.Draw{})
 	log := &linktest.Log{}
 	for i := range 25 { // at 3 s: the report of 1 s has shown the outage
 		c.Put(link.Packet{When: 3 * second, Seq: uint64(i), Size: 500}, log)
@@ -184,7 +186,7 @@ func TestFrames(t *testing.T) {
 		{0.5, [3]float64{35.82, 100.80, 165.78}},
 	} {
 		conf.Share = v.share
-		c := NewCarrier(conf, link.Down, link.Draw{})
+		c := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 		log := &linktest.Log{}
 		for i, ms := range []link.Time{1, 5, 6} {
 			c.Put(link.Packet{When: ms * second / 1000, Seq: uint64(i), Size: 1500}, log)
@@ -208,7 +210,7 @@ func TestTornPacketIsLost(t *testing.T) {
 	// number 4, which begins at 129.96.
 	conf := CarrierConfig{SymbolRate: 1e6, Modcod: "QPSK 1/4", Slot: 20 * link.Millisecond,
 		Downlink: &LegConfig{EsN0: 5, Fade: &Fade{Depth: 8, Slope: 100, At: 41 * link.Millisecond, Hold: 20 * link.Millisecond}}}
-	c := NewCarrier(conf, link.Down, link.Draw{})
+	c := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 	log := &linktest.Log{}
 	for i := range 8 {
 		c.Put(link.Packet{Seq: uint64(i), Size: 1500}, log)
@@ -230,7 +232,7 @@ func TestTornPacketIsLost(t *testing.T) {
 // A swap keeps packets, their order and the loop's state.
 func TestSwap(t *testing.T) {
 	conf := fading(&Fade{Depth: 6, Slope: 100, At: 2 * link.Second, Hold: 8 * link.Second})
-	old, log := NewCarrier(conf, link.Down, link.Draw{}), &linktest.Log{}
+	old, log := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
 	now := 10500 * second / 1000 // the fade is over, the loop does not know
 	for i := range 40 {
 		old.Put(link.Packet{When: now, Seq: uint64(i), Size: 1000}, log)
@@ -238,7 +240,7 @@ func TestSwap(t *testing.T) {
 	old.Run(now+link.Time(link.Millisecond), log)
 	now += link.Time(link.Millisecond)
 	conf.ACM.MarginDown = 0.1
-	next := NewCarrier(conf, link.Down, link.Draw{})
+	next := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 	next.Inherit(now, old)
 	old.Drain(func(p link.Packet) { next.Adopt(now, p) })
 	if n, _ := old.Held(); n != 0 {
@@ -251,7 +253,7 @@ func TestSwap(t *testing.T) {
 	linktest.Conserved(t, log, 40, next)
 	linktest.Ordered(t, log)
 
-	fresh := NewCarrier(conf, link.Down, link.Draw{})
+	fresh := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 	fresh.Inherit(9*second, link.NewChain())
 	if got := fresh.Capacity(9 * second).Mode; got != "8PSK 3/5" {
 		t.Errorf("in another stage's place %s, want what the sky bears", got)
@@ -260,7 +262,7 @@ func TestSwap(t *testing.T) {
 
 // The probes show the chain of causes.
 func TestProbes(t *testing.T) {
-	c := NewCarrier(fading(&Fade{Depth: 2.5, Slope: 100, Hold: 100 * link.Second}), link.Down, link.Draw{})
+	c := NewCarrier(fading(&Fade{Depth: 2.5, Slope: 100, Hold: 100 * link.Second}), queue.Config{}, link.Down, link.Draw{})
 	got := map[string]float64{}
 	c.Probes(5*second, func(p link.Probe) { got[p.Name] = p.Value })
 	for name, want := range map[string]float64{"rain_db": 2.5, "es_n0_db": 9.5, "modcod": 18, "rate_bps": 79116022, "queue_bytes": 0} {
@@ -271,5 +273,5 @@ func TestProbes(t *testing.T) {
 }
 
 func BenchmarkCarrier(b *testing.B) {
-	linktest.Benchmark(b, build(fading(nil))(), 100*link.Microsecond)
+	linktest.Benchmark(b, build(fading(nil), queue.Config{})(), 100*link.Microsecond)
 }

@@ -10,8 +10,8 @@ import (
 	"farlink/emulator/queue"
 )
 
-// CarrierConfig is a DVB-S2 or S2X carrier of one way of a link, and the
-// queue before it.
+// CarrierConfig is a DVB-S2 or S2X carrier of one way of a link: what serves
+// the queue before it.
 type CarrierConfig struct {
 	// SymbolRate in baud, 10e3..500e6; 0: bandwidth / (1 + roll_off).
 	SymbolRate float64 `toml:"symbol_rate,omitempty"`
@@ -44,10 +44,6 @@ type CarrierConfig struct {
 	Downlink *LegConfig `toml:"downlink,omitempty"`
 	// ACM is the loop that chooses the MODCOD.
 	ACM ACMConfig `toml:"acm,omitempty"`
-	// Queue before the carrier; its rate is the carrier's, so none is set
-	// there. Its framing is the encapsulation: GSE of IP takes -14 + 10
-	// bytes, framing "l3" and overhead "10B".
-	Queue queue.Config `toml:"queue,omitempty"`
 }
 
 // Locate fills in what the places of [geo] say, where the carrier does not:
@@ -118,12 +114,12 @@ func place(list []Modcod, name string) int {
 	return slices.IndexFunc(list, func(m Modcod) bool { return m.Name == name })
 }
 
-// Complete returns c with the limit of its queue set, if it was not, to the
-// bandwidth-delay product of its greatest rate and the round-trip time rtt.
-func (c CarrierConfig) Complete(rtt link.Duration) CarrierConfig {
-	_, c.Queue.Rate = c.Rates()
-	c.Queue = c.Queue.Complete(rtt)
-	return c
+// Queue returns q as it stands before the carrier: at the carrier's greatest
+// rate, with the limit, if it was not set, of the bandwidth-delay product of
+// that rate and the round-trip time rtt.
+func (c CarrierConfig) Queue(q queue.Config, rtt link.Duration) queue.Config {
+	_, q.Rate = c.Rates()
+	return q.Complete(rtt)
 }
 
 // Rates returns the least and the greatest rate that the carrier may have.
@@ -174,16 +170,6 @@ func (c CarrierConfig) Check(report link.Report) {
 	}
 	c.Downlink.check(under("downlink", report))
 	c.ACM.check(under("acm", report))
-	c.checkQueue(under("queue", report))
-}
-
-// checkQueue lets the queue be checked as one whose rate is set.
-func (c CarrierConfig) checkQueue(report link.Report) {
-	if c.Queue.Rate != 0 {
-		report("rate", c.Queue.Rate.String(), "no rate: the carrier has its own")
-	}
-	c.Queue.Rate = link.MegabitPerSecond
-	c.Queue.Check(report)
 }
 
 func (c CarrierConfig) checkSymbols(report link.Report) {

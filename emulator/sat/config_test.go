@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
-	"farlink/emulator/queue"
 )
 
 func TestCarrierCheck(t *testing.T) {
@@ -41,7 +40,6 @@ func TestCarrierCheck(t *testing.T) {
 		{"margins", func(c *CarrierConfig) { c.ACM.MarginDown = 1 }, "acm.margin_up"},
 		{"loop", func(c *CarrierConfig) { c.ACM.Period, c.ACM.Delay = 1, 11*link.Second }, "acm.period acm.delay"},
 		{"share", func(c *CarrierConfig) { c.Share = 1.5 }, "share"},
-		{"queue", func(c *CarrierConfig) { c.Queue = queue.Config{Rate: 1000, Discipline: "lifo"} }, "queue.rate queue.discipline"},
 		{"slot", func(c *CarrierConfig) { c.Slot = 1 }, "slot"},
 	} {
 		c := CarrierConfig{SymbolRate: 30e6, Downlink: &LegConfig{EsN0: 12}}
