@@ -34,8 +34,8 @@ func TestLibrary(t *testing.T) {
 // effort is long enough for 20,000 full frames of the slower way, or for the
 // bursts of a channel in time, and no longer.
 func effort(p *profiles.Profile) sim.Effort {
-	slow := p.Down.Queue.Rate
-	if up := p.Up.Queue.Rate; slow == 0 || up > 0 && up < slow {
+	slow := p.Rate(link.Down)
+	if up := p.Rate(link.Up); slow == 0 || up > 0 && up < slow {
 		slow = up
 	}
 	length := slow.Time(20000 * 1514)

@@ -24,7 +24,7 @@ func newLine(w link.Way, s LinkSpec) *line {
 	draw := link.NewDraw(s.Seed, "link").Sub(w.String())
 	l := &line{flips: draw.Sub("flip")}
 	var stages []link.Stage
-	for _, s := range slots(w, s.Profile, draw) {
+	for _, s := range slots(w, s, draw) {
 		l.names = append(l.names, s.name)
 		stages = append(stages, s.stage)
 	}

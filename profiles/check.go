@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"reflect"
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
@@ -20,6 +21,10 @@ func (r *reader) check(p *Profile) {
 	if p.Geo != nil {
 		p.Geo.Check(r.under("geo"))
 	}
+	if p.LEO != nil {
+		p.LEO.Check(r.under("leo"))
+		r.checkAlone(p)
+	}
 	for _, w := range link.Ways {
 		r.checkWay(p, w)
 	}
@@ -36,6 +41,7 @@ func (r *reader) check(p *Profile) {
 // round trip is what a single flow needs to keep the link busy.
 func (r *reader) checkBuffer(p *Profile, w link.Way) {
 	q := p.Of(w).Queue
+	q.Rate = p.Rate(w)
 	delay := p.Delay(w)
 	need, has := q.Rate.Bytes(delay), q.Limit.Holds(q.Rate)
 	if q.Limit == (stage.Limit{}) || has >= need || p.Of(w).ShallowQueue {
@@ -68,7 +74,11 @@ func rounded(x float64, unit string) string {
 func (r *reader) checkWay(p *Profile, w link.Way) {
 	way, at := p.Of(w), w.String()
 	way.GateConfig.Check(r.under(at))
-	way.Queue.Check(r.under(at + ".queue"))
+	if way.Carrier != nil || p.LEO != nil {
+		r.checkServed(way, at)
+	} else {
+		way.Queue.Check(r.under(at + ".queue"))
+	}
 	way.Loss.Check(r.under(at + ".loss"))
 	way.Corrupt.Check(r.under(at + ".corrupt"))
 	way.Path.Check(r.under(at + ".path"))
@@ -76,4 +86,36 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 		way.Reorder.Check(r.under(at + ".reorder"))
 	}
 	way.Duplicate.Check(r.under(at + ".duplicate"))
+}
+
+// checkServed checks a queue that a model serves instead of a constant rate.
+func (r *reader) checkServed(way *Way, at string) {
+	if way.Queue.Rate != 0 {
+		r.report(at+".queue.rate", way.Queue.Rate.String(), "no rate here: the model that serves the queue has its own")
+	}
+	served := way.Queue
+	served.Rate = link.MegabitPerSecond // any: a discipline wants one
+	served.Check(r.under(at + ".queue"))
+	if way.Carrier != nil {
+		way.Carrier.Check(r.under(at + ".carrier"))
+	}
+}
+
+// checkAlone reports what [leo] takes the place of.
+func (r *reader) checkAlone(p *Profile) {
+	if p.Geo != nil {
+		r.report("geo", "a table", "either [geo] or [leo]")
+	}
+	for _, w := range link.Ways {
+		way, at := p.Of(w), w.String()
+		if way.Carrier != nil {
+			r.report(at+".carrier", "a table", "no carrier beside [leo], which has rates of its own")
+		}
+		if !reflect.ValueOf(way.Loss).IsZero() {
+			r.report(at+".loss", "a table", "leo.loss and leo.burst: [leo] says what the air loses")
+		}
+		if !reflect.ValueOf(way.Path).IsZero() {
+			r.report(at+".path", "a table", "leo.ground_least and leo.ground_most: [leo] says how long the path is")
+		}
+	}
 }

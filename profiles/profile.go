@@ -23,6 +23,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/sat"
 )
@@ -35,7 +36,8 @@ type Profile struct {
 
 	Expect Expect `toml:"expect"` // what a measurement should find
 
-	Geo *sat.Geo `toml:"geo"` // where the stations stand; gives both ways their delay
+	Geo *sat.Geo    `toml:"geo"` // where the stations stand; gives both ways their delay
+	LEO *leo.Config `toml:"leo"` // satellites in low orbit: rate, loss and path of both ways
 
 	Down Way `toml:"down"` // towards the device
 	Up   Way `toml:"up"`   // from the device
