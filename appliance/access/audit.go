@@ -1,7 +1,7 @@
 package access
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,6 +40,7 @@ type Audit struct {
 	mu   sync.Mutex
 	file string // "" keeps the tail only
 	size int64
+	torn bool // the last line has no end
 	last uint64
 	tail []Entry
 }
@@ -51,26 +52,24 @@ func OpenAudit(dir string) (*Audit, error) {
 		return a, nil
 	}
 	a.file = filepath.Join(dir, "audit.jsonl")
-	f, err := os.Open(a.file)
+	b, err := os.ReadFile(a.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, auditMost)
-	for lines.Scan() {
+	a.size = int64(len(b))
+	a.torn = len(b) > 0 && b[len(b)-1] != '\n'
+	for line := range bytes.Lines(b) {
 		var e Entry
-		a.size += int64(len(lines.Bytes()) + 1)
 		// A line cut short by a crash is passed over; the rest stands.
-		if json.Unmarshal(lines.Bytes(), &e) == nil {
+		if json.Unmarshal(line, &e) == nil {
 			a.last = max(a.last, e.ID)
 			a.keep(e)
 		}
 	}
-	return a, lines.Err()
+	return a, nil
 }
 
 func (a *Audit) keep(e Entry) {
@@ -107,12 +106,16 @@ func (a *Audit) write(line []byte) error {
 		}
 		a.size = 0
 	}
+	if a.torn {
+		line = append([]byte{'\n'}, line...)
+	}
 	f, err := os.OpenFile(a.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	n, err := f.Write(line)
 	a.size += int64(n)
+	a.torn = n > 0 && n < len(line)
 	return errors.Join(err, f.Close())
 }
 

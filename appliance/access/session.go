@@ -57,6 +57,10 @@ func (k *Keyring) Claim(code, password, from string) error {
 	if n := len(password); n < passwordMin || n > passwordMost {
 		return ErrWeak
 	}
+	// One at a time, and the wait is looked at within: guesses made side by
+	// side are not free.
+	k.costly <- struct{}{}
+	defer func() { <-k.costly }()
 	k.mu.Lock()
 	wait := k.slow.wait(k.now(), "claim", from)
 	have := k.code
@@ -69,14 +73,9 @@ func (k *Keyring) Claim(code, password, from string) error {
 	case subtle.ConstantTimeCompare([]byte(strings.ToUpper(strings.TrimSpace(code))), []byte(have)) != 1:
 		return k.wrong("claim", from)
 	}
-	k.costly <- struct{}{}
 	hash := hashPassword(password)
-	<-k.costly
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.code == "" {
-		return ErrClaimed
-	}
 	k.password, k.code = hash, ""
 	return k.save()
 }
@@ -91,6 +90,8 @@ func (k *Keyring) wrong(user, from string) error {
 
 // Login begins a session of the user by password and returns its secret.
 func (k *Keyring) Login(password, from string) (secret string, c Caller, err error) {
+	k.costly <- struct{}{}
+	defer func() { <-k.costly }()
 	k.mu.Lock()
 	wait := k.slow.wait(k.now(), AdminUser, from)
 	hash := k.password
@@ -101,10 +102,7 @@ func (k *Keyring) Login(password, from string) (secret string, c Caller, err err
 	if len(password) > passwordMost || hash == "" {
 		return "", c, k.wrong(AdminUser, from)
 	}
-	k.costly <- struct{}{}
-	right := checkPassword(hash, password)
-	<-k.costly
-	if !right {
+	if !checkPassword(hash, password) {
 		return "", c, k.wrong(AdminUser, from)
 	}
 	c = Caller{Name: AdminUser, Scope: Admin}
