@@ -1,0 +1,223 @@
+// Package congestion is the shelf of congestion controls that a leg of a
+// split connection may use: BPF struct_ops programs of the laws in pep/cwnd,
+// and the kernel's own beside them.
+//
+//	Open ──▶ Shelf ──Use(fd, "hybla")──▶ setsockopt(TCP_CONGESTION, "fl1a2b_hybla")
+//	           └─Grant(link, capacity)─▶ BPF map ─▶ xlayer, at the next ACK
+//
+// One ELF per law: programs are paired with struct_ops maps by type and member
+// only, so two laws in one object would get each other's programs. The
+// registry of controls is one for all network namespaces of a machine;
+// therefore a shelf registers its laws under a tag of its own, and several
+// shelves can stand at once. A law that this kernel cannot load is named with
+// its reason, and Use falls back to a control that is there.
+package congestion
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type ask xlayer bpf/xlayer.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type step hybla bpf/hybla.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types lia bpf/lia.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types olia bpf/olia.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types balia bpf/balia.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types wvegas bpf/wvegas.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types predict bpf/predict.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+
+// laws are the BPF laws and where their descriptions come from.
+var laws = []struct {
+	name string
+	spec func() (*ebpf.CollectionSpec, error)
+}{
+	{"xlayer", loadXlayer}, {"hybla", loadHybla}, {"lia", loadLia}, {"olia", loadOlia},
+	{"balia", loadBalia}, {"wvegas", loadWvegas}, {"predict", loadPredict},
+}
+
+// Kernel lists the kernel's own controls that a leg may use.
+var Kernel = []string{"reno", "cubic", "bbr"}
+
+// Names lists every control that a rule may ask for.
+func Names() []string {
+	names := slices.Clone(Kernel)
+	for _, l := range laws {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// Shelf is the loaded laws. Sockets that use one keep it after Close.
+type Shelf struct {
+	tag     string
+	laws    map[string]*law
+	missing map[string]error
+}
+
+type law struct {
+	collection *ebpf.Collection
+	attached   link.Link
+}
+
+// Open loads and registers the laws. It succeeds as long as the kernel's own
+// controls are there; Missing tells which laws could not be loaded and why.
+func Open() *Shelf {
+	s := &Shelf{tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
+	for _, l := range laws {
+		loaded, err := load(l.name, s.tag, l.spec)
+		if err != nil {
+			s.missing[l.name] = err
+			continue
+		}
+		s.laws[l.name] = loaded
+	}
+	return s
+}
+
+// load puts one law into the kernel under its tagged name.
+func load(name, tag string, describe func() (*ebpf.CollectionSpec, error)) (*law, error) {
+	spec, err := describe()
+	if err != nil {
+		return nil, fmt.Errorf("read law %s: %w", name, err)
+	}
+	if err := rename(spec.Maps[name], tag+name); err != nil {
+		return nil, fmt.Errorf("name law %s: %w", name, err)
+	}
+	c, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load law %s: %w", name, err)
+	}
+	l, err := link.AttachStructOps(link.StructOpsOptions{Map: c.Maps[name]})
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("register law %s: %w", name, err)
+	}
+	return &law{c, l}, nil
+}
+
+// nameSize is TCP_CA_NAME_MAX.
+const nameSize = 16
+
+// rename writes the control's name into the struct_ops value.
+func rename(m *ebpf.MapSpec, name string) error {
+	if len(name) >= nameSize {
+		return fmt.Errorf("%q is longer than %d bytes", name, nameSize-1)
+	}
+	ops, ok := m.Value.(*btf.Struct)
+	if !ok {
+		return fmt.Errorf("value is %T, want a struct", m.Value)
+	}
+	value := m.Contents[0].Value.([]byte)
+	for _, member := range ops.Members {
+		if member.Name == "name" {
+			field := value[member.Offset.Bytes() : member.Offset.Bytes()+nameSize]
+			clear(field)
+			copy(field, name)
+			return nil
+		}
+	}
+	return errors.New("tcp_congestion_ops has no member name")
+}
+
+// Missing returns why laws are not there, by name.
+func (s *Shelf) Missing() map[string]error { return s.missing }
+
+// Close takes the laws off the registry.
+func (s *Shelf) Close() error {
+	var errs []error
+	for name, l := range s.laws {
+		if err := errors.Join(l.attached.Close()); err != nil {
+			errs = append(errs, fmt.Errorf("unregister law %s: %w", name, err))
+		}
+		l.collection.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// Place says where a socket belongs: which link carries it (for xlayer, 0 to
+// 255) and which subflow of which connection it is (for the coupled laws;
+// group 0 is alone, group below 4096, slot below 8).
+type Place struct{ Link, Group, Slot uint32 }
+
+// Use makes control name the congestion control of socket fd. If the law is
+// missing it takes fallback, a control of the kernel's, and returns what the
+// socket now uses.
+func (s *Shelf) Use(fd int, name, fallback string, at Place) (used string, err error) {
+	kernel := name
+	if l, ok := s.laws[name]; ok {
+		if err := l.place(fd, at); err != nil {
+			return "", fmt.Errorf("place socket for law %s: %w", name, err)
+		}
+		kernel = s.tag + name
+	} else if !slices.Contains(Kernel, name) {
+		if s.missing[name] == nil {
+			return "", fmt.Errorf("congestion control %q: want one of %s", name, strings.Join(Names(), ", "))
+		}
+		name, kernel = fallback, fallback
+	}
+	if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, kernel); err != nil {
+		return "", fmt.Errorf("set congestion control %s: %w", kernel, err)
+	}
+	return name, nil
+}
+
+// place tells a law about a socket before the law's init runs on it.
+func (l *law) place(fd int, at Place) error {
+	if m := l.collection.Maps["links"]; m != nil {
+		return m.Put(int32(fd), at.Link)
+	}
+	return l.collection.Maps["members"].Put(int32(fd), [2]uint32{at.Group, at.Slot})
+}
+
+// Law returns the name of the law behind a kernel control's name, as
+// TCP_INFO and ss show it, and the name itself for the kernel's own.
+func (s *Shelf) Law(kernel string) string { return strings.TrimPrefix(kernel, s.tag) }
+
+// Grant is what a link's capacity is now.
+type Grant struct {
+	Rate     uint64 // bytes of Ethernet frames per second; 0 is unknown
+	Gain     uint32 // of the bandwidth-delay product, in 1/256; 0 is 1.25
+	Floor    uint32 // packets; 0 is 10
+	Overhead uint32 // bytes a frame has beyond the payload; 0 is 66
+}
+
+// capacity is struct capacity of xlayer.bpf.c.
+type capacity struct {
+	Rate                  uint64
+	Gain, Floor, Overhead uint32
+	Epoch, Now, Before    uint32
+}
+
+// Grant tells xlayer the capacity of a link; flows follow at their next
+// acknowledgement.
+func (s *Shelf) Grant(link uint32, g Grant) error {
+	l, ok := s.laws["xlayer"]
+	if !ok {
+		return s.missing["xlayer"]
+	}
+	var c capacity
+	m := l.collection.Maps["capacities"]
+	if err := m.Lookup(link, &c); err != nil {
+		return fmt.Errorf("capacity of link %d: %w", link, err)
+	}
+	c.Rate, c.Gain, c.Floor, c.Overhead = g.Rate, orDefault(g.Gain, 320), orDefault(g.Floor, 10), orDefault(g.Overhead, 66)
+	if err := m.Put(link, &c); err != nil {
+		return fmt.Errorf("capacity of link %d: %w", link, err)
+	}
+	return nil
+}
+
+func orDefault(v, value uint32) uint32 {
+	if v == 0 {
+		return value
+	}
+	return v
+}
