@@ -45,6 +45,8 @@ static __always_inline __u32 slow_start_by(struct flow *f, __u32 n)
 	__u32 room = f->ssthresh - f->cwnd;
 	__u32 grown = n < room ? n : room;
 	f->cwnd += grown;
+	if (grown == room)
+		f->frac = 0; /* exactly at the threshold */
 	return n - grown;
 }
 
