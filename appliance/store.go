@@ -47,19 +47,19 @@ func (s *Store) Save(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("state file %s: %w", name, err)
 	}
-	if err := s.write(s.Path(name), append(b, '\n')); err != nil {
+	if err := s.write(s.Path(name), append(b, '\n'), 0o644); err != nil {
 		return fmt.Errorf("state file: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) write(path string, b []byte) error {
+func (s *Store) write(path string, b []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(s.dir, ".new-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -94,4 +94,21 @@ func (s *Store) Sweep() error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
+}
+
+// SaveSecret writes a file that only its owner may read.
+func (s *Store) SaveSecret(name string, b []byte) error {
+	if err := s.write(s.Path(name), b, 0o600); err != nil {
+		return fmt.Errorf("state file: %w", err)
+	}
+	return nil
+}
+
+// DaemonFile is the state file that says where the running daemon is.
+const DaemonFile = "daemon.json"
+
+// Daemon is a daemon that runs: the content of DaemonFile.
+type Daemon struct {
+	PID int    `json:"pid"`
+	API string `json:"api"` // "http://127.0.0.1:8080"
 }

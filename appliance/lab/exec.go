@@ -1,0 +1,41 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/vishvananda/netns"
+)
+
+// Exec becomes the command, in the namespace of the lab's side "a" or "b";
+// it returns only if it cannot.
+func Exec(name, side string, command []string) error {
+	l, err := Find(name)
+	if err != nil {
+		return err
+	}
+	into := map[string]string{"a": l.NsA, "b": l.NsB}[side]
+	if into == "" {
+		return fmt.Errorf("side %q of lab %s: want a (device) or b (network)", side, name)
+	}
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return err
+	}
+	ns, err := netns.GetFromName(into)
+	if err != nil {
+		return fmt.Errorf("namespace %s of lab %s: %w", into, name, err)
+	}
+	// The new program keeps the namespace of the thread that asks for it.
+	runtime.LockOSThread()
+	if err := netns.Set(ns); err != nil {
+		return fmt.Errorf("enter namespace %s (want root): %w", into, err)
+	}
+	if err := syscall.Exec(path, command, os.Environ()); err != nil {
+		return fmt.Errorf("run %s: %w", path, err)
+	}
+	return nil
+}

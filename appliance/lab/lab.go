@@ -1,0 +1,155 @@
+// Package lab keeps laboratories: a box on virtual cables between two
+// namespaces of this machine, its daemon in the background. Several stand at
+// once; each leaves nothing behind when it is taken down, whatever happened
+// to its processes.
+//
+//	NAME-a ── a0═a1 ── [ box in NAME-box ] ── b1═b0 ── NAME-b
+//	10.77.0.1/24                                       10.77.0.2/24
+//	fd77::1/64                                         fd77::2/64
+//
+// What is known of a lab stands in /run/farlink/labs/NAME: lab.json, the
+// daemon's config.toml, its log, its state directory.
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"farlink/appliance"
+	"farlink/emulator/link"
+)
+
+// Root is where labs are kept.
+const Root = "/run/farlink/labs"
+
+// Lab is one laboratory, as `farlink lab up --json` prints it.
+type Lab struct {
+	Name  string `json:"name"`
+	API   string `json:"api"`   // "http://127.0.0.1:41234"
+	Token string `json:"token"` // for the API, scope admin
+	NsA   string `json:"ns_a"`  // namespace of the device side
+	NsB   string `json:"ns_b"`  // namespace of the network side
+	PID   int    `json:"pid"`   // of the daemon
+}
+
+// Options say what lab to make.
+type Options struct {
+	Name    string // 1 to 11 of a to z, 0 to 9, and "-"
+	Profile string // to boot with
+	Seed    uint64
+	API     string    // address to listen on; port 0 takes a free one
+	MTU     int       // of all interfaces, in bytes; 0 is 1500
+	Memory  link.Size // for frames in the links; 0 is the box's default
+}
+
+var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,10}$`)
+
+func (o Options) check() error {
+	if !labName.MatchString(o.Name) {
+		return fmt.Errorf("lab name %q: want 1 to 11 of a to z, 0 to 9 and -", o.Name)
+	}
+	if o.MTU != 0 && (o.MTU < 1280 || o.MTU > 9216) {
+		return fmt.Errorf("mtu %d: want 1280 (the least of IPv6) to 9216", o.MTU)
+	}
+	return nil
+}
+
+func dir(name string) string           { return filepath.Join(Root, name) }
+func namespace(name, of string) string { return name + "-" + of }
+func namespaces(name string) []string {
+	return []string{namespace(name, "a"), namespace(name, "b"), namespace(name, "box")}
+}
+
+// Find returns the lab called name.
+func Find(name string) (Lab, error) {
+	var l Lab
+	b, err := os.ReadFile(filepath.Join(dir(name), "lab.json"))
+	if errors.Is(err, fs.ErrNotExist) || !labName.MatchString(name) {
+		return l, missing(name)
+	}
+	if err != nil {
+		return l, fmt.Errorf("lab %s: %w", name, err)
+	}
+	if err := json.Unmarshal(b, &l); err != nil {
+		return l, fmt.Errorf("lab %s: %w", name, err)
+	}
+	return l, nil
+}
+
+// missing says which labs there are instead.
+func missing(name string) error {
+	labs, err := List()
+	if err != nil || len(labs) == 0 {
+		return fmt.Errorf("no lab %q; `farlink lab up --name %s` makes it", name, name)
+	}
+	var names []string
+	for _, l := range labs {
+		names = append(names, l.Name)
+	}
+	return fmt.Errorf("no lab %q; there is %s", name, strings.Join(names, ", "))
+}
+
+// List returns all labs by name.
+func List() ([]Lab, error) {
+	entries, err := os.ReadDir(Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list labs: %w", err)
+	}
+	var labs []Lab
+	for _, e := range entries {
+		if l, err := Find(e.Name()); err == nil {
+			labs = append(labs, l)
+		}
+	}
+	slices.SortFunc(labs, func(a, b Lab) int { return strings.Compare(a.Name, b.Name) })
+	return labs, nil
+}
+
+// Alive reports whether the lab's daemon runs.
+func (l Lab) Alive() bool { return l.PID != 0 && isDaemon(l.PID, l.Name) }
+
+// isDaemon reports whether the process is the daemon of the lab, and not
+// another that has got its number.
+func isDaemon(pid int, name string) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && slices.Contains(strings.Split(string(b), "\x00"), configFile(name))
+}
+
+func configFile(name string) string { return filepath.Join(dir(name), "config.toml") }
+
+// config writes the daemon's configuration.
+func config(o Options, token string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "name = %q\nstate = %q\n\n", "lab-"+o.Name, filepath.Join(dir(o.Name), "state"))
+	fmt.Fprintf(&b, "[api]\nlisten = %q\n\n", o.API)
+	fmt.Fprintf(&b, "[[api.tokens]]\nname = \"lab\"\nscope = \"admin\"\nsecret = %q\n\n", token)
+	fmt.Fprintf(&b, "[[pairs]]\nname = \"main\"\na = \"a1\"\nb = \"b1\"\nnetns = %q\n", namespace(o.Name, "box"))
+	if o.Memory != 0 {
+		fmt.Fprintf(&b, "memory = %q\n", o.Memory)
+	}
+	fmt.Fprintf(&b, "\n[pairs.boot]\nprofile = %q\nseed = %d\n", o.Profile, o.Seed)
+	return b.String()
+}
+
+// save writes lab.json, readable by root alone: it holds the token.
+func (l Lab) save() error {
+	b, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	store, err := appliance.OpenStore(dir(l.Name))
+	if err != nil {
+		return err
+	}
+	return store.SaveSecret("lab.json", append(b, '\n'))
+}
