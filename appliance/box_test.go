@@ -80,6 +80,8 @@ func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
 	return e, nil
 }
 
+func (b *testBench) Remove(string, PairConfig) error { return nil }
+
 func (b *testBench) Prepare(context.Context, PairConfig) (Held, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,7 +25,12 @@ type Held interface {
 
 // Engines starts the processes that move frames.
 type Engines interface {
+	// Start starts an engine and waits until frames pass it; ctx bounds the
+	// start.
 	Start(ctx context.Context, c EngineConfig) (Engine, error)
+	// Remove takes off the pair's ports what an engine, running or dead,
+	// has put there.
+	Remove(box string, p PairConfig) error
 }
 
 // EngineConfig is what an engine is started with.
@@ -51,7 +56,8 @@ type Engine interface {
 	// Done is closed when the engine has ended by itself; Err says why.
 	Done() <-chan struct{}
 	Err() error
-	// Close ends the engine and takes its programs off the ports.
+	// Close ends the engine. What it put on the ports stays and makes the
+	// pair fall back.
 	Close() error
 	// PID is the engine's process.
 	PID() int

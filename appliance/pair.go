@@ -33,6 +33,7 @@ type pair struct {
 
 	// The loop's own.
 	held     Held
+	lost     bool // a port has vanished under a running engine
 	built    compiled
 	disrupts *disruption
 
@@ -90,7 +91,12 @@ func (p *pair) session(ctx context.Context) (err error) {
 	p.mu.Lock()
 	p.engine, p.state.Engine.PID = nil, 0
 	p.mu.Unlock()
-	return errors.Join(err, engine.Close())
+	err = errors.Join(err, engine.Close())
+	if p.lost {
+		p.lost = false
+		err = errors.Join(err, p.release())
+	}
+	return err
 }
 
 // began takes note of a new engine.
@@ -122,7 +128,8 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 		case <-e.Done():
 			return fmt.Errorf("engine ended: %w", e.Err())
 		case port := <-p.gone:
-			return errors.Join(fmt.Errorf("port %s has vanished", port), p.release())
+			p.lost = true
+			return fmt.Errorf("port %s has vanished", port)
 		case <-p.back:
 		case f := <-p.calls:
 			f()
@@ -165,7 +172,7 @@ func (p *pair) release() error {
 	}
 	held := p.held
 	p.held = nil
-	return held.Release()
+	return errors.Join(p.box.engines.Remove(p.box.name, p.cfg), held.Release())
 }
 
 // watch tells the loop of ports that come and go.

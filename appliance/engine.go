@@ -1,0 +1,239 @@
+package appliance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"farlink/emulator"
+	"farlink/emulator/ledger"
+	"farlink/emulator/link"
+	"farlink/emulator/wire"
+	"farlink/emulator/wire/steer"
+)
+
+// lineRate is how fast frames are taken to come in when the memory that a
+// want needs is judged.
+const lineRate = link.GigabitPerSecond
+
+// silence is how long the engine's figures may be old before it counts as
+// hung: it publishes each 100 ms, and beats oftener.
+const silence = 500 * link.Millisecond
+
+// WireEngines are engines that drive the real ports, each a process of its
+// own.
+type WireEngines struct{}
+
+// wireName names a pair for the kernel: its pins must be one's own among all
+// boxes of the machine.
+func wireName(box, pair string) string { return box + "-" + pair }
+
+// Start starts an engine and waits until frames pass it.
+func (WireEngines) Start(ctx context.Context, c EngineConfig) (Engine, error) {
+	mode, err := steer.ParseMode(string(c.Mode))
+	if err != nil {
+		return nil, err
+	}
+	fallback, err := steer.ParseMode(string(c.Pair.Fallback))
+	if err != nil {
+		return nil, err
+	}
+	// ctx bounds the start, not the life of the engine.
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	late := context.AfterFunc(ctx, kill)
+	e, err := wire.Start(life, wire.Config{
+		Pair: wireName(c.Box, c.Pair.Name), A: c.Pair.A, B: c.Pair.B, Netns: c.Pair.Netns,
+		Fallback: fallback, Patience: time.Duration(c.Pair.FailAfter), Memory: c.Pair.Memory, Doc: c.Document,
+	})
+	if late(); err != nil {
+		kill()
+		return nil, err
+	}
+	running := &wireEngine{e, kill}
+	if mode != steer.Emulate {
+		if err := running.SetMode(ctx, c.Mode); err != nil {
+			return nil, errors.Join(err, running.Close())
+		}
+	}
+	return running, nil
+}
+
+// Remove takes the pair's program off its ports and forgets its pins.
+func (WireEngines) Remove(box string, p PairConfig) error {
+	return wire.Remove(wireName(box, p.Name))
+}
+
+// wireEngine is an engine that runs.
+type wireEngine struct {
+	*wire.Engine
+	kill context.CancelFunc
+}
+
+// bounded waits for f, which asks the engine, no longer than ctx or some
+// seconds.
+func bounded(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("engine does not answer"))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
+	return bounded(ctx, func() error {
+		_, err := e.Engine.Apply(document)
+		return err
+	})
+}
+
+func (e *wireEngine) SetMode(ctx context.Context, m Mode) error {
+	mode, err := steer.ParseMode(string(m))
+	if err != nil {
+		return err
+	}
+	return bounded(ctx, func() error { return e.Engine.SetMode(mode) })
+}
+
+func (e *wireEngine) PID() int { return e.Report().PID }
+
+// Close ends the engine; the program stays on the ports and does what it
+// does without one.
+func (e *wireEngine) Close() error {
+	select {
+	case <-e.Done():
+		_ = e.Engine.Close() // gone already: it can only say so
+		e.kill()
+		return nil
+	default:
+	}
+	err := e.Engine.Close()
+	e.kill()
+	return err
+}
+
+// Snapshot reads what the engine publishes.
+func (e *wireEngine) Snapshot() Snapshot {
+	s := e.Stats()
+	r := e.Report()
+	out := Snapshot{
+		Verdict: Verdict{Standing(s.Verdict.String()), s.Reason},
+		Driver:  driver(r),
+		Figures: figures(s),
+	}
+	out.Figures.Floor = float64(r.WakeP50) / 1e3
+	for _, w := range link.Ways {
+		way := &s.Ways[w]
+		out.Readings = append(out.Readings, readings(w, way.Probes)...)
+		if way.Early > 0 {
+			out.NotEffective = fmt.Sprintf("%s: %d of %d frames left sooner than the link promises, the soonest after %v", w, way.Early, way.Timed, way.Least)
+		}
+		if at := way.Interval.To; at > 0 && s.Now.Sub(at) > silence {
+			out.Fallen = true
+		}
+	}
+	return out
+}
+
+func driver(r wire.Report) string {
+	copying := "copy"
+	if r.ZeroCopy {
+		copying = "zero-copy"
+	}
+	if r.Attached[0] == r.Attached[1] {
+		return fmt.Sprintf("%s XDP, %s", r.Attached[0], copying)
+	}
+	return fmt.Sprintf("%s and %s XDP, %s", r.Attached[0], r.Attached[1], copying)
+}
+
+func figures(s wire.Stats) Figures {
+	var late ledger.Histogram
+	for i := range s.Ways {
+		late.Merge(&s.Ways[i].Book.Lateness)
+	}
+	return Figures{
+		Down: wayFigures(&s.Ways[link.Down].Book), Up: wayFigures(&s.Ways[link.Up].Book),
+		LatenessP50: float64(late.Quantile(0.5)) / 1e3,
+		LatenessP99: float64(late.Quantile(0.99)) / 1e3,
+		LatenessMax: float64(late.Max) / 1e3,
+	}
+}
+
+func wayFigures(b *ledger.Book) WayFigures {
+	f := WayFigures{PacketsIn: b.In, BytesIn: b.InBytes, PacketsOut: b.Out, BytesOut: b.OutBytes,
+		EngineLost: b.Engine.Loss(), HeldPackets: b.Held, HeldBytes: b.HeldBytes}
+	for reason, n := range b.Lost {
+		if n > 0 {
+			if f.Lost == nil {
+				f.Lost = map[string]uint64{}
+			}
+			f.Lost[link.Reason(reason).String()] = n
+		}
+	}
+	return f
+}
+
+// readings undoes what modelled.Probes does to names.
+func readings(w link.Way, probes []link.Probe) []Reading {
+	out := make([]Reading, len(probes))
+	for i, p := range probes {
+		name, of, further := strings.Cut(p.Name, ":")
+		if !further {
+			name, of = MainLink, name
+		}
+		out[i] = Reading{Link: name, Way: w.String(), Name: of, Value: p.Value}
+	}
+	return out
+}
+
+// modelled is an Emulator as the wire drives it.
+type modelled struct{ *emulator.Emulator }
+
+// BuildEmulator makes what the engine drives of a document: it is what main
+// hands to wire.Main.
+func BuildEmulator(document []byte) (wire.Emulator, error) {
+	spec, problems := emulator.ParseSpec(document)
+	if len(problems) > 0 {
+		var bad Problems
+		for _, p := range problems {
+			if p.Level == 0 {
+				bad = append(bad, p)
+			}
+		}
+		if len(bad) > 0 {
+			return nil, bad
+		}
+	}
+	e, err := emulator.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	return modelled{e}, nil
+}
+
+// Succeed takes over what old holds. The bare wire holds nothing.
+func (m modelled) Succeed(old wire.Emulator, w link.Way, now link.Time) {
+	if was, ok := old.(modelled); ok {
+		m.Emulator.Succeed(was.Emulator, w, now)
+	}
+}
+
+// Probes yields the figures; those of further links are named LINK:FIGURE.
+func (m modelled) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
+	names := m.Links()
+	m.Emulator.Probes(w, now, func(i int, p link.Probe) {
+		if i > 0 {
+			p.Name = names[i] + ":" + p.Name
+		}
+		yield(p)
+	})
+}
+
+// Bound says how many bytes way w may hold at most.
+func (m modelled) Bound(w link.Way) link.Size { return m.Emulator.Bound(w, lineRate) }
