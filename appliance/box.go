@@ -46,10 +46,7 @@ func Open(ctx context.Context, parts Parts) (*Box, error) {
 		}
 	}
 	if err != nil {
-		for _, p := range b.pairs {
-			err = errors.Join(err, p.release())
-		}
-		return nil, err
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
@@ -171,6 +168,15 @@ func (b *Box) Ready() error {
 		case !s.Effective:
 			all = errors.Join(all, NotReady{s.Name, "not effective: " + s.NotYet})
 		}
+	}
+	return all
+}
+
+// Close gives the ports back when Run was never called.
+func (b *Box) Close() error {
+	var all error
+	for _, p := range b.pairs {
+		all = errors.Join(all, p.release())
 	}
 	return all
 }

@@ -177,7 +177,10 @@ func ParseWant(doc []byte) (w Want, bad Problems) {
 }
 
 // Profiles lists the profiles of the box by name.
-func (b *Box) Profiles() ([]ProfileInfo, error) {
+func (b *Box) Profiles() ([]ProfileInfo, error) { return ShippedProfiles() }
+
+// ShippedProfiles lists the profiles that come with the program by name.
+func ShippedProfiles() ([]ProfileInfo, error) {
 	shipped, err := profiles.Shipped()
 	if err != nil {
 		return nil, fmt.Errorf("list profiles: %w", err)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Store is the state directory: JSON that people can read and, while the
@@ -20,6 +22,20 @@ func OpenStore(dir string) (*Store, error) {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	return &Store{dir}, nil
+}
+
+// Lock takes the directory for this process until unlock or its end, however
+// it ends.
+func (s *Store) Lock() (unlock func() error, err error) {
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("state directory %s is in use by another farlink; want one of its own as state", s.dir)
+	}
+	return d.Close, nil
 }
 
 // Path returns where the file called name stands.

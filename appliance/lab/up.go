@@ -121,17 +121,24 @@ func running(name string) (d appliance.Daemon) {
 	return d
 }
 
+// stands reports whether the daemon says that frames pass as asked.
 func (l *Lab) stands(ctx context.Context) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.API+"/readyz", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.API+"/api/v1/status", nil)
 	if err != nil {
 		return false
 	}
+	r.Header.Set("Authorization", "Bearer "+l.Token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return false
 	}
-	answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
+	defer answer.Body.Close()
+	var s appliance.State
+	if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&s) != nil || len(s.Pairs) == 0 {
+		return false
+	}
+	w := s.Pairs[0].Word
+	return w == appliance.Emulating || w == appliance.Bypassing || w == appliance.Cutting
 }
 
 // lastWords are the last lines of the daemon's log.

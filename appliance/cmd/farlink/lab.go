@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance/lab"
+)
+
+func labCommand() *cobra.Command {
+	return group("lab", "Make a laboratory without hardware", labUpCommand(), labExecCommand(), labListCommand(), labDownCommand())
+}
+
+func labUpCommand() *cobra.Command {
+	var o lab.Options
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "up", Short: "Make a lab: two namespaces with the box between them", Args: cobra.NoArgs,
+		Long: `up makes the namespaces NAME-a (device side, 10.77.0.1, fd77::1) and NAME-b
+(network side, 10.77.0.2, fd77::2), puts the box between them and leaves its
+daemon running in the background. Several labs can stand at once.`,
+		Example: `  farlink lab up --profile geo/qirse-sat --seed 7
+  farlink lab up --name two --profile terrestrial/dsl --json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			l, err := lab.Up(c.Context(), "/proc/self/exe", o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), l)
+			}
+			return printLab(c, l)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Name, "name", "lab", "name of the lab")
+	f.StringVar(&o.Profile, "profile", "clear", "profile to start with")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the channel")
+	f.StringVar(&o.API, "api", "127.0.0.1:0", "address of the API; port 0 takes a free one")
+	f.IntVar(&o.MTU, "mtu", 1500, "MTU of the cables in bytes, up to 9216")
+	f.BoolVar(&asJSON, "json", false, "print the lab as JSON")
+	return c
+}
+
+// printLab says what to do next.
+func printLab(c *cobra.Command, l lab.Lab) error {
+	t := table(c.OutOrStdout())
+	fmt.Fprintf(t, "lab\t%s\n", l.Name)
+	fmt.Fprintf(t, "device side\tnamespace %s, 10.77.0.1, fd77::1\n", l.NsA)
+	fmt.Fprintf(t, "network side\tnamespace %s, 10.77.0.2, fd77::2\n", l.NsB)
+	fmt.Fprintf(t, "API, panel\t%s\n", l.API)
+	fmt.Fprintf(t, "token\t%s\n", l.Token)
+	fmt.Fprintf(t, "daemon\tprocess %d\n", l.PID)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), `
+try   farlink lab exec --name %[1]s a -- ping -c 3 10.77.0.2
+      farlink status --lab %[1]s
+end   farlink lab down --name %[1]s
+`, l.Name)
+	return err
+}
+
+func labExecCommand() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use: "exec a|b -- COMMAND…", Short: "Run a command on the device side (a) or network side (b)",
+		Example: `  farlink lab exec a -- ping -c 3 10.77.0.2
+  farlink lab exec --name two b -- iperf3 -s`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return lab.Exec(name, args[0], args[1:]) },
+	}
+	c.Flags().StringVar(&name, "name", "lab", "name of the lab")
+	c.Flags().SetInterspersed(false)
+	return c
+}
+
+func labDownCommand() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use: "down", Short: "Take a lab down; nothing of it stays", Args: cobra.NoArgs,
+		Example: "  farlink lab down --name two",
+		RunE:    func(c *cobra.Command, _ []string) error { return lab.Down(c.Context(), name) },
+	}
+	c.Flags().StringVar(&name, "name", "lab", "name of the lab")
+	return c
+}
+
+func labListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List the labs", Args: cobra.NoArgs,
+		Example: "  farlink lab list --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			labs, err := lab.List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), append([]lab.Lab{}, labs...))
+			}
+			if len(labs) == 0 {
+				fmt.Fprintln(os.Stderr, "no labs; `farlink lab up` makes one")
+				return nil
+			}
+			t := table(c.OutOrStdout())
+			fmt.Fprintln(t, "LAB\tDEVICE SIDE\tNETWORK SIDE\tAPI\tDAEMON")
+			for _, l := range labs {
+				daemon := fmt.Sprintf("process %d", l.PID)
+				if !l.Alive() {
+					daemon = "does not run"
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.NsA, l.NsB, l.API, daemon)
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the labs as JSON")
+	return c
+}

@@ -1,0 +1,98 @@
+// Command farlink emulates satellite and cellular links between two ports.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance"
+	"farlink/emulator/wire"
+)
+
+// version is set when the program is built (-ldflags "-X main.version=…").
+var version = "devel"
+
+// Exit statuses.
+const (
+	failed = 1 // what was asked for could not be done
+	misuse = 2 // the command was not understood
+)
+
+func main() {
+	if wire.IsEngine() {
+		os.Exit(wire.Main(appliance.BuildEmulator))
+	}
+	os.Exit(run(os.Args[1:]))
+}
+
+// run runs the command and returns the status to exit with.
+func run(args []string) int {
+	root, understood := command()
+	root.SetArgs(args)
+	ran, err := root.ExecuteC()
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSilent):
+		return failed
+	case *understood:
+		fmt.Fprintf(os.Stderr, "farlink: %v\n", err)
+		return failed
+	}
+	fmt.Fprintf(os.Stderr, "farlink: %v\nsee `%s --help`\n", err, ran.CommandPath())
+	return misuse
+}
+
+// errSilent fails a command that has said why already.
+var errSilent = errors.New("failed")
+
+// command returns the tree of commands, and whether one was understood and
+// began: what fails after that is no misuse.
+func command() (root *cobra.Command, understood *bool) {
+	understood = new(bool)
+	root = &cobra.Command{
+		Use:   "farlink",
+		Short: "Emulate satellite and cellular links between two ports",
+		Long: `farlink is a wire with a satellite or a mobile network in it: what goes in at
+one port comes out of the other as late, as slowly and as battered as the
+link's profile says.
+
+Try it without hardware:
+  farlink lab up --profile geo/qirse-sat
+  farlink lab exec a -- ping -c 3 10.77.0.2
+  farlink lab down`,
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRun:  func(*cobra.Command, []string) { *understood = true },
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
+		statusCommand(), doctorCommand(), openapiCommand(), versionCommand())
+	return root, understood
+}
+
+// group is a command that only holds others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(commands...)
+	return c
+}
+
+func versionCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  farlink version --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if asJSON {
+				return printJSON(c.OutOrStdout(), map[string]string{"version": version})
+			}
+			fmt.Fprintln(c.OutOrStdout(), "farlink", version)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}

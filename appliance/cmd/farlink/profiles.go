@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance"
+	"farlink/profiles"
+)
+
+func profilesCommand() *cobra.Command {
+	c := profilesListCommand()
+	c.Use, c.Short = "profiles", "List and show the profiles"
+	c.Example = `  farlink profiles
+  farlink profiles --json
+  farlink profiles show geo/qirse-sat > mine.toml`
+	c.AddCommand(profilesListCommand(), profilesShowCommand())
+	return c
+}
+
+func profilesListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List the profiles that come with farlink", Args: cobra.NoArgs,
+		Example: "  farlink profiles list --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			list, err := appliance.ShippedProfiles()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), list)
+			}
+			t := table(c.OutOrStdout())
+			fmt.Fprintln(t, "PROFILE\tRTT\tDOWN\tUP\tLOSS\tHASH\tABOUT")
+			for _, p := range list {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, p.RTT, p.Down, p.Up, p.Loss, p.Hash, firstSentence(p.About))
+			}
+			return t.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// firstSentence shortens what would not fit a line.
+func firstSentence(s string) string {
+	const most = 72
+	r := []rune(s)
+	for i := range r {
+		if r[i] == '.' && (i+1 == len(r) || r[i+1] == ' ') && i <= most {
+			return string(r[:i])
+		}
+	}
+	if len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+func profilesShowCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "Print a profile, ready to be changed", Args: cobra.ExactArgs(1),
+		Example:           "  farlink profiles show geo/qirse-sat > mine.toml",
+		ValidArgsFunction: completeProfile,
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := profiles.Lookup(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), p.Profile)
+			}
+			_, err = c.OutOrStdout().Write(p.Text)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the profile as JSON")
+	return c
+}
+
+func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return profiles.Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func validateCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "validate FILE…", Short: "Check profiles; show every problem", Args: cobra.MinimumNArgs(1),
+		Long: `validate reads profiles (TOML; "-" is standard input) and shows every problem
+with its line, where it is, what stands there and what is wanted. It fails if
+there is an error; warnings do not fail it.`,
+		Example: "  farlink validate mine.toml",
+		RunE: func(c *cobra.Command, args []string) error {
+			all := []profiles.Problem{}
+			for _, file := range args {
+				problems, err := validate(c.InOrStdin(), file)
+				if err != nil {
+					return err
+				}
+				all = append(all, problems...)
+			}
+			if asJSON {
+				if err := printJSON(c.OutOrStdout(), all); err != nil {
+					return err
+				}
+			} else {
+				for _, p := range all {
+					fmt.Fprintln(c.OutOrStdout(), p)
+				}
+			}
+			if profiles.Fatal(all) {
+				return errSilent
+			}
+			if !asJSON && len(all) == 0 {
+				fmt.Fprintln(c.OutOrStdout(), "ok")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the problems as JSON")
+	return c
+}
+
+func validate(in io.Reader, file string) ([]profiles.Problem, error) {
+	text, err := readFile(in, file)
+	if err != nil {
+		return nil, err
+	}
+	_, problems := profiles.Parse(text)
+	for i := range problems {
+		problems[i] = problems[i].In(file)
+	}
+	return problems, nil
+}
+
+// readFile reads a file, or standard input for "-"; at most 1 MB.
+func readFile(in io.Reader, file string) ([]byte, error) {
+	const most = 1 << 20
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err == nil && len(text) > most {
+		err = errors.New(file + ": larger than 1MB, want a profile")
+	}
+	return text, err
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance"
+)
+
+func statusCommand() *cobra.Command {
+	var to target
+	var watch, asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show what a running box does", Args: cobra.NoArgs,
+		Example: `  farlink status --lab lab
+  farlink status --lab lab --watch
+  farlink status --api 192.0.2.2:8080 --token flk_… --json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			if watch {
+				return watchStatus(ctx, box, c.OutOrStdout(), asJSON)
+			}
+			s, err := box.status(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), s)
+			}
+			return printStatus(c.OutOrStdout(), s, appliance.State{})
+		},
+	}
+	to.flags(c)
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again each second, with rates")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (c *client) status(ctx context.Context) (s appliance.State, err error) {
+	err = c.call(ctx, http.MethodGet, "/status", nil, &s)
+	return s, err
+}
+
+// watchStatus shows the state each second until ctx ends.
+func watchStatus(ctx context.Context, box *client, w io.Writer, asJSON bool) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var before appliance.State
+	for {
+		s, err := box.status(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = printJSON(w, s)
+		} else {
+			fmt.Fprint(w, "\x1b[H\x1b[2J") // home, clear
+			err = printStatus(w, s, before)
+		}
+		if err != nil {
+			return err
+		}
+		before = s
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// printStatus shows a state; with an earlier one, rates too.
+func printStatus(w io.Writer, s, before appliance.State) error {
+	t := table(w)
+	fmt.Fprintf(t, "box\t%s, farlink %s, up %v\n", s.Name, s.Version, s.Now.Sub(s.Started).Round(time.Second))
+	for _, p := range s.Pairs {
+		fmt.Fprintf(t, "\npair %s\t%s since %s", p.Name, p.Word, p.Since.Local().Format("15:04:05"))
+		if p.Why != "" {
+			fmt.Fprintf(t, " (%s)", p.Why)
+		}
+		fmt.Fprintf(t, "\nports\t%s (device) and %s (network)", p.PortA, p.PortB)
+		if p.Netns != "" {
+			fmt.Fprintf(t, " in %s", p.Netns)
+		}
+		fmt.Fprintln(t)
+		for _, l := range p.Links {
+			fmt.Fprintf(t, "link %s\t%s@%s seed %d\n", l.Name, l.Profile, l.Hash, l.Seed)
+		}
+		if !p.Effective && p.NotYet != p.Why {
+			fmt.Fprintf(t, "not effective\t%s\n", p.NotYet)
+		}
+		printEngine(t, p)
+		if p.Figures != nil {
+			printFigures(t, s, p, before)
+		}
+	}
+	return t.Flush()
+}
+
+func printEngine(w io.Writer, p appliance.PairState) {
+	if p.Engine.PID == 0 {
+		fmt.Fprintf(w, "engine\tdoes not run, started again %d times\n", p.Engine.Restarts)
+		return
+	}
+	fmt.Fprintf(w, "engine\tprocess %d, %s", p.Engine.PID, p.Engine.Driver)
+	if p.Engine.Restarts > 0 {
+		fmt.Fprintf(w, ", started again %d times", p.Engine.Restarts)
+	}
+	fmt.Fprintf(w, "\nverdict\t%s", p.Verdict.Word)
+	if p.Verdict.Reason != "" {
+		fmt.Fprintf(w, ": %s", p.Verdict.Reason)
+	}
+	fmt.Fprintln(w)
+}
+
+func printFigures(w io.Writer, s appliance.State, p appliance.PairState, before appliance.State) {
+	f := p.Figures
+	fmt.Fprintf(w, "lateness\tp50 %.0f us, p99 %.0f us, max %.0f us\n", f.LatenessP50, f.LatenessP99, f.LatenessMax)
+	var was *appliance.Figures
+	i := slices.IndexFunc(before.Pairs, func(q appliance.PairState) bool { return q.Name == p.Name })
+	if i >= 0 {
+		was = before.Pairs[i].Figures
+	}
+	seconds := s.Now.Sub(before.Now).Seconds()
+	for _, way := range []string{"down", "up"} {
+		now := wayOf(f, way)
+		fmt.Fprintf(w, "%s\tin %d, out %d, lost %s, inside %d packets (%d bytes)", way, now.PacketsIn, now.PacketsOut, losses(now), now.HeldPackets, now.HeldBytes)
+		if was != nil && seconds > 0 {
+			fmt.Fprintf(w, ", %.3f Mbit/s", float64(now.BytesOut-wayOf(was, way).BytesOut)*8e-6/seconds)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func wayOf(f *appliance.Figures, way string) appliance.WayFigures {
+	if way == "down" {
+		return f.Down
+	}
+	return f.Up
+}
+
+// losses sums the losses up and names their reasons.
+func losses(f appliance.WayFigures) string {
+	var sum uint64
+	var why []string
+	for reason, n := range f.Lost {
+		sum += n
+		why = append(why, fmt.Sprintf("%s %d", reason, n))
+	}
+	slices.Sort(why)
+	text := fmt.Sprint(sum)
+	if len(why) > 0 {
+		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	if f.EngineLost > 0 {
+		text += fmt.Sprintf(" and %d by the box itself", f.EngineLost)
+	}
+	return text
+}
