@@ -34,6 +34,7 @@ func (c compiled) String() string {
 
 // specDocument is emulator.Spec as it is written.
 type specDocument struct {
+	Line    string     `json:"line"`
 	Links   []specLink `json:"links"`
 	Rules   []Rule     `json:"rules,omitempty"`
 	Default string     `json:"default"`
@@ -57,7 +58,7 @@ func (b *Box) compile(w Want) (compiled, Problems) {
 	default:
 		bad = append(bad, Problem{Path: "mode", Got: fmt.Sprintf("%q", w.Mode), Want: "emulate, bypass or cut"})
 	}
-	d := specDocument{Default: w.Default, Rules: w.Rules}
+	d := specDocument{Line: lineRate.String(), Default: w.Default, Rules: w.Rules}
 	if d.Default == "" {
 		d.Default = MainLink
 	}
@@ -176,9 +177,6 @@ func ParseWant(doc []byte) (w Want, bad Problems) {
 	return w, bad
 }
 
-// Profiles lists the profiles of the box by name.
-func (b *Box) Profiles() ([]ProfileInfo, error) { return ShippedProfiles() }
-
 // ShippedProfiles lists the profiles that come with the program by name.
 func ShippedProfiles() ([]ProfileInfo, error) {
 	shipped, err := profiles.Shipped()
@@ -188,6 +186,15 @@ func ShippedProfiles() ([]ProfileInfo, error) {
 	list := make([]ProfileInfo, len(shipped))
 	for i, s := range shipped {
 		list[i] = inform(s.Profile)
+	}
+	return list, nil
+}
+
+// Profiles lists the profiles of the box, shipped and the user's, by name.
+func (b *Box) Profiles() ([]ProfileInfo, error) {
+	list, err := ShippedProfiles()
+	if err != nil {
+		return nil, err
 	}
 	own, err := b.shelf().names()
 	if err != nil {

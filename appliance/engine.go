@@ -234,6 +234,3 @@ func (m modelled) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
 		yield(p)
 	})
 }
-
-// Bound says how many bytes way w may hold at most.
-func (m modelled) Bound(w link.Way) link.Size { return m.Emulator.Bound(w, lineRate) }

@@ -80,7 +80,7 @@ func (s shelf) write(name string, doc []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store profile: %w", err)
 	}
-	if err := (&Store{filepath.Dir(path)}).write(path, doc); err != nil {
+	if err := (&Store{filepath.Dir(path)}).write(path, doc, 0o644); err != nil {
 		return fmt.Errorf("store profile: %w", err)
 	}
 	return nil

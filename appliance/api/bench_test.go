@@ -65,8 +65,8 @@ func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(string, 
 	<-ctx.Done()
 	return nil
 }
-func (b bare) Release() error { return nil }
-func (b bare) Close() error   { return nil }
+func (b bare) Release() error                            { return nil }
+func (b bare) Remove(string, appliance.PairConfig) error { return nil }
 
 // bench is a real box on a fake engine behind a real server, with three
 // tokens.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -70,12 +71,26 @@ func labExecCommand() *cobra.Command {
 		Use: "exec a|b -- COMMAND…", Short: "Run a command on the device side (a) or network side (b)",
 		Example: `  farlink lab exec a -- ping -c 3 10.77.0.2
   farlink lab exec --name two b -- iperf3 -s`,
-		Args: cobra.MinimumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return lab.Exec(name, args[0], args[1:]) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(commandOf(args)) == 0 {
+				return errors.New("want a side, a or b, and a command: farlink lab exec a -- ping 10.77.0.2")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return lab.Exec(name, args[0], commandOf(args)) },
 	}
 	c.Flags().StringVar(&name, "name", "lab", "name of the lab")
 	c.Flags().SetInterspersed(false)
 	return c
+}
+
+// commandOf is what follows the side and "--", which may be left out.
+func commandOf(args []string) []string {
+	rest := args[min(1, len(args)):]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	return rest
 }
 
 func labDownCommand() *cobra.Command {
