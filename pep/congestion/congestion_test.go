@@ -175,6 +175,11 @@ func TestLawsAgainstReference(t *testing.T) {
 					continue
 				}
 				p.compare(t, fmt.Sprintf("step %d on path %d", n, i), 0.5)
+				if name == "olia" {
+					// Its zero-sum terms keep windows small, where whole
+					// packets drift: each step is compared on its own.
+					p.resync()
+				}
 			}
 		})
 	}
