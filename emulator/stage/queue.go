@@ -11,6 +11,9 @@ type QueueConfig = queue.Config
 // Limit is how much may wait in a queue.
 type Limit = queue.Limit
 
+// FramingConfig says what a rate counts.
+type FramingConfig = queue.FramingConfig
+
 // Queue is a waiting room and a server. It serves exactly: what a division by
 // the rate leaves over is carried to the next packet, so that the long-run
 // rate has no drift, and time in which the server was idle is worth nothing

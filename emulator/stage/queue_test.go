@@ -7,7 +7,11 @@ import (
 	"farlink/emulator/linktest"
 )
 
-const ms = link.Time(link.Millisecond)
+const (
+	ms   = link.Time(link.Millisecond)
+	kbit = link.KilobitPerSecond
+	mbit = link.MegabitPerSecond
+)
 
 // burst returns n packets of size bytes that come at when.
 func burst(n int, size uint16, when link.Time) []link.Packet {
@@ -18,25 +22,189 @@ func burst(n int, size uint16, when link.Time) []link.Packet {
 	return out
 }
 
-// 30 packets of 1000 B are 240,000 bits: 480 ms at 500 kbit/s, 16 ms each;
-// and no less after 10 s of idleness (tcconfig#193: a token bucket with a
-// second of credit passes such a probe at line rate).
-func TestCase06BurstAt500k(t *testing.T) {
-	for _, when := range []link.Time{0, 10000 * ms} {
-		q := NewQueue(QueueConfig{Rate: 500 * link.KilobitPerSecond, Limit: Limit{Bytes: 40000}}, link.NewDraw(1, "q"))
+// paced returns n packets of size bytes, gap apart from when on.
+func paced(n int, size uint16, when link.Time, gap link.Duration) []link.Packet {
+	out := burst(n, size, when)
+	for i := range out {
+		out[i].When += link.Time(i) * link.Time(gap)
+	}
+	return out
+}
+
+// through drives packets through s until all are out.
+func through(s link.Stage, packets []link.Packet) *linktest.Log {
+	return linktest.Drive(s, packets, linktest.EventByEvent(s), packets[len(packets)-1].When+3600*1000*ms)
+}
+
+// whens returns when the packets were delivered.
+func whens(l *linktest.Log) []link.Time {
+	var out []link.Time
+	for _, p := range l.Delivered() {
+		out = append(out, p.When)
+	}
+	return out
+}
+
+// delivered returns the numbers of the packets that got through.
+func delivered(l *linktest.Log) []uint64 {
+	var out []uint64
+	for _, p := range l.Delivered() {
+		out = append(out, p.Seq)
+	}
+	return out
+}
+
+// TestServiceTimes: 1000 B are 8,000 bits: 1 ms at 8 Mbit/s. At 7 Mbit/s they
+// are 8,000,000,000/7 = 1,142,857,142 and 6/7 ns a thousand: the remainder
+// carries, so packet 7 leaves at exactly 8 ms. Framing adds as it says: l1
+// 24 B (1.024 ms), l3 -14 B (0.986 ms), 8 B of overhead (1.008 ms); 60 B
+// count 84 B with l1 and minimum 84B (0.084 ms); 1000 B in ATM cells of 48 B
+// are 21 cells of 53 B, 1113 B (1.113 ms).
+func TestServiceTimes(t *testing.T) {
+	frame := func(f FramingConfig) QueueConfig {
+		return QueueConfig{Rate: 8 * mbit, FramingConfig: f, Limit: Limit{Packets: 100}}
+	}
+	for _, c := range []struct {
+		name   string
+		config QueueConfig
+		size   uint16
+		want   []link.Time
+	}{
+		{"8 Mbit/s", frame(FramingConfig{}), 1000, []link.Time{1 * ms, 2 * ms, 3 * ms}},
+		{"l1", frame(FramingConfig{Framing: "l1"}), 1000, []link.Time{1024000, 2048000}},
+		{"l2", frame(FramingConfig{Framing: "l2"}), 1000, []link.Time{1000000}},
+		{"l3", frame(FramingConfig{Framing: "l3"}), 1000, []link.Time{986000, 1972000}},
+		{"overhead", frame(FramingConfig{Overhead: 8}), 1000, []link.Time{1008000}},
+		{"minimum", frame(FramingConfig{Framing: "l1", Minimum: 84}), 60, []link.Time{84000, 168000}},
+		{"atm", frame(FramingConfig{Cell: 48, CellOverhead: 5}), 1000, []link.Time{1113000}},
+		{"7 Mbit/s", QueueConfig{Rate: 7 * mbit, Limit: Limit{Packets: 100}}, 1000,
+			[]link.Time{1142857, 2285714, 3428571, 4571428, 5714285, 6857142, 8 * ms}},
+		{"unlimited", QueueConfig{}, 1000, []link.Time{0, 0, 0}},
+	} {
+		got := whens(through(NewQueue(c.config, draw("q")), burst(len(c.want), c.size, 0)))
+		if !equal(got, c.want) {
+			t.Errorf("%s: left at %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func equal[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestNoDrift: a million packets of 1514 B at a rate that divides nothing
+// evenly leave, to the nanosecond, when their bits are through. Without the
+// remainder each would leave up to 1 ns early, the last by half a millisecond.
+func TestNoDrift(t *testing.T) {
+	const n, rate = 1_000_000, 64_000_007
+	q := NewQueue(QueueConfig{Rate: rate, Limit: Limit{Packets: n}}, draw("q"))
+	last := &lastSink{}
+	for _, p := range burst(n, 1514, 0) {
+		q.Put(p, last)
+	}
+	q.Run(link.Never-1, last)
+	// In two parts, since bits·1e9 is more than 64 bits hold.
+	bits := int64(n * 1514 * 8)
+	want := link.Time(bits/rate*1e9 + bits%rate*1e9/rate)
+	if last.p.When != want {
+		t.Errorf("last of %d left at %d, want %d", n, last.p.When, want)
+	}
+}
+
+// lastSink keeps the last packet delivered.
+type lastSink struct {
+	linktest.Counter
+	p link.Packet
+}
+
+func (s *lastSink) Deliver(p link.Packet) { s.p = p }
+
+// TestIdleGivesNothing: a packet after an idle time takes its full service;
+// one that comes while the server works starts where the other ends.
+func TestIdleGivesNothing(t *testing.T) {
+	q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
+	in := []link.Packet{
+		{When: 0, Seq: 0, Size: 1000},          // 0..1 ms
+		{When: ms / 2, Seq: 1, Size: 500},      // 1..1.5 ms
+		{When: 3600e3 * ms, Seq: 2, Size: 1e3}, // an hour later: 1 ms
+		{When: 3600e3*ms + 1, Seq: 3, Size: 1e3},
+	}
+	want := []link.Time{ms, ms * 3 / 2, 3600e3*ms + ms, 3600e3*ms + 2*ms}
+	if got := whens(through(q, in)); !equal(got, want) {
+		t.Errorf("left at %v, want %v", got, want)
+	}
+}
+
+// TestLimits: ten packets of 1000 B at once. One is in service; what waits is
+// limited: 3 packets; 3000 B; 3 ms at 8 Mbit/s, which is 3000 B on the line.
+// Drop-head keeps the last three instead.
+func TestLimits(t *testing.T) {
+	first, last := []uint64{0, 1, 2, 3}, []uint64{0, 7, 8, 9}
+	for _, c := range []struct {
+		name, discipline string
+		limit            Limit
+		framing          string
+		reason           link.Reason
+		want             []uint64
+	}{
+		{"packets", "", Limit{Packets: 3}, "", link.QueueFull, first},
+		{"bytes", "", Limit{Bytes: 3000}, "", link.QueueFull, first},
+		{"not quite 4", "", Limit{Bytes: 3999}, "", link.QueueFull, first},
+		{"time", "", Limit{Time: 3 * link.Millisecond}, "", link.QueueFull, first},
+		{"time, l1: 3 ms hold two of 1.024 ms", "", Limit{Time: 3 * link.Millisecond}, "l1", link.QueueFull, []uint64{0, 1, 2}},
+		{"drop-head packets", "drophead", Limit{Packets: 3}, "", link.HeadDropped, last},
+		{"drop-head bytes", "drophead", Limit{Bytes: 3000}, "", link.HeadDropped, last},
+		{"drop-head time", "drophead", Limit{Time: 3 * link.Millisecond}, "", link.HeadDropped, last},
+		{"smaller than a packet", "drophead", Limit{Bytes: 999}, "", link.QueueFull, []uint64{0}},
+	} {
+		q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: c.limit, Discipline: c.discipline,
+			FramingConfig: FramingConfig{Framing: c.framing}}, draw("q"))
+		log := through(q, burst(10, 1000, 0))
+		if got := delivered(log); !equal(got, c.want) {
+			t.Errorf("%s: delivered %v, want %v", c.name, got, c.want)
+		}
+		if got := log.Lost(c.reason); got != 10-len(c.want) {
+			t.Errorf("%s: %d lost as %v, want %d", c.name, got, c.reason, 10-len(c.want))
+		}
+	}
+}
+
+// TestSwapRate: three packets of 1000 B at 8 Mbit/s; at 0.5 ms the rate
+// becomes 2 Mbit/s. The one in service leaves at 1 ms as it would have; the
+// others take 4 ms each from there: 5 and 9 ms. One that comes after the swap
+// leaves behind them, at 13 ms. Swapped to "unlimited", the waiting leave
+// with the one in service, and the newcomer does not overtake them.
+func TestSwapRate(t *testing.T) {
+	for _, c := range []struct {
+		rate link.Rate
+		want []link.Time
+	}{
+		{2 * mbit, []link.Time{1 * ms, 5 * ms, 9 * ms, 13 * ms}},
+		{0, []link.Time{1 * ms, 1 * ms, 1 * ms, 1 * ms}},
+	} {
+		old := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
 		var log linktest.Log
-		for _, p := range burst(30, 1000, when) {
-			q.Put(p, &log)
+		for _, p := range burst(3, 1000, 0) {
+			old.Put(p, &log)
 		}
-		q.Run(when+1000*ms, &log)
-		got := log.Delivered()
-		if len(got) != 30 {
-			t.Fatalf("%d of 30 delivered", len(got))
+		q := NewQueue(QueueConfig{Rate: c.rate, Limit: Limit{Packets: 3}}, draw("q"))
+		succeed(q, old, ms/2)
+		if n, _ := old.Held(); n != 0 || old.Next() != link.Never {
+			t.Errorf("%v: the old queue still holds %d", c.rate, n)
 		}
-		for i, p := range got {
-			if want := when + link.Time(i+1)*16*ms; p.When != want {
-				t.Errorf("packet %d left at %d, want %d", i, p.When, want)
-			}
+		q.Put(link.Packet{When: ms / 2, Seq: 3, Size: 1000}, &log)
+		q.Run(100*ms, &log)
+		if got := whens(&log); !equal(got, c.want) {
+			t.Errorf("%v: left at %v, want %v", c.rate, got, c.want)
 		}
+		linktest.Ordered(t, &log)
 	}
 }
