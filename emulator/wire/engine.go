@@ -47,7 +47,10 @@ func newMachine(c Config, p *page, build Build) (*machine, error) {
 }
 
 func (m *machine) open() error {
-	var err error
+	err := steer.Privileged()
+	if err != nil {
+		return err
+	}
 	if m.em, err = m.emulator(m.config.Doc); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,11 @@ import (
 func TestMain(m *testing.M) {
 	if IsEngine() {
 		os.Exit(Main(buildPlain))
+	}
+	if os.Getenv("FARLINK_TEST_START") != "" { // TestNoPrivilege runs us so
+		_, err := Start(context.Background(), Config{Pair: "nobody", A: "lo", B: "lo2"})
+		fmt.Println(err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -154,7 +160,7 @@ func newRig(t testing.TB, o netlab.Options, c Config) *rig {
 
 func (r *rig) start(t testing.TB) {
 	t.Helper()
-	e, err := Start(t.Context(), r.config)
+	e, err := Start(context.Background(), r.config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,9 @@ type Wire struct {
 // earlier process pinned. While it is open another Open of the same
 // directory is an error.
 func Open(o Options) (*Wire, error) {
+	if err := Privileged(); err != nil {
+		return nil, fmt.Errorf("load steer: %w", err)
+	}
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("load steer: lift the memory lock limit (want CAP_SYS_RESOURCE): %w", err)
 	}
