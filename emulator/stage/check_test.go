@@ -1,0 +1,76 @@
+package stage
+
+import (
+	"slices"
+	"testing"
+
+	"farlink/emulator/link"
+)
+
+// TestChecks: each config reports every problem it has, at its place, with
+// what is wanted; and a good one none.
+func TestChecks(t *testing.T) {
+	type checker interface{ Check(link.Report) }
+	rate := QueueConfig{Rate: mbit}
+	for _, c := range []struct {
+		config checker
+		want   []string
+	}{
+		{GateConfig{MTU: 1500, Cut: []CutConfig{{0, 1}}, Flap: &FlapConfig{Period: 2, Down: 1}}, nil},
+		{GateConfig{MTU: 20, Cut: []CutConfig{{0, 1}, {5, 0}}, Flap: &FlapConfig{Down: 1}},
+			[]string{"mtu", "cut.1.for", "flap.period", "flap.down"}},
+		{LossConfig{Probability: 0.5, BER: 1e-6, BERSize: 1500}, nil},
+		{LossConfig{Probability: 1.5, BERSize: 10000, BER: 0}, []string{"probability", "ber_size", "ber_size"}},
+		{LossConfig{Gilbert: &GilbertConfig{}}, []string{"gilbert.p"}},
+		{LossConfig{Gilbert: &GilbertConfig{P: 0.1}}, []string{"gilbert.p"}},
+		{LossConfig{Gilbert: &GilbertConfig{P: 0.1, R: 0.1, Loss: 0.1}}, []string{"gilbert.loss"}},
+		{LossConfig{Gilbert: &GilbertConfig{Loss: 0.9, Burst: 2}}, []string{"gilbert.loss"}},
+		{LossConfig{Gilbert: &GilbertConfig{Loss: 0.1, Burst: 0.5, BadLoss: 0.3}}, []string{"gilbert.bad_loss", "gilbert.burst"}},
+		{LossConfig{GilbertTime: &GilbertTimeConfig{Bad: 1e6, Share: 0.1, Longest: 3e6}}, nil},
+		{LossConfig{GilbertTime: &GilbertTimeConfig{Share: 2, Longest: 5}}, []string{"gilbert_time.bad", "gilbert_time.share"}},
+		{LossConfig{GilbertTime: &GilbertTimeConfig{Bad: 1e6, Good: 1e6, Share: 0.1, Longest: 2e6}}, []string{"gilbert_time.good", "gilbert_time.longest"}},
+		{LossConfig{GilbertTime: &GilbertTimeConfig{Bad: 1e6}}, []string{"gilbert_time.share"}},
+		{LossConfig{FourState: &FourStateConfig{}}, []string{"four_state.p13"}},
+		{LossConfig{Pattern: &PatternConfig{Packets: []uint64{3}, Bitmap: "012", Repeat: 2}},
+			[]string{"pattern.packets", "pattern.bitmap", "pattern.repeat"}},
+		{LossConfig{Pattern: &PatternConfig{Packets: []uint64{1e9}}}, []string{"pattern.packets.0"}},
+		{LossConfig{NOfM: &NOfMConfig{Lose: 4, Of: 3, Spread: "odd"}}, []string{"n_of_m.lose", "n_of_m.spread"}},
+		{LossConfig{NOfM: &NOfMConfig{}}, []string{"n_of_m.of"}},
+		{CorruptConfig{Probability: -1, BER: 2}, []string{"probability", "ber"}},
+		{PathConfig{Delay: 2 * maxDelay}, []string{"delay"}},
+		{PathConfig{Delay: 100, Jitter: &JitterConfig{Distribution: "normal", Spread: 25}}, nil},
+		{PathConfig{Delay: 100, Jitter: &JitterConfig{Distribution: "normal", Spread: 26}}, []string{"jitter.spread"}},
+		{PathConfig{Delay: 100, Jitter: &JitterConfig{Distribution: "uniform", Spread: 101}}, []string{"jitter.spread"}},
+		{PathConfig{Delay: 100, Jitter: &JitterConfig{Distribution: "pareto", Spread: 173}}, nil}, // 100·sqrt(3)
+		{PathConfig{Delay: 100, Jitter: &JitterConfig{Distribution: "pareto", Spread: 174}}, []string{"jitter.spread"}},
+		{PathConfig{Jitter: &JitterConfig{Distribution: "pareto", Shape: 2}}, []string{"jitter.shape"}},
+		{PathConfig{Jitter: &JitterConfig{Distribution: "table", Table: []link.Duration{3, 1}, Spread: 2}}, []string{"jitter.table.1", "jitter.spread"}},
+		{PathConfig{Jitter: &JitterConfig{Distribution: "gamma", HalfLife: 1, Correlation: 0.1}}, []string{"jitter.distribution", "jitter.half_life"}},
+		{PathConfig{Jitter: &JitterConfig{Distribution: "table", Correlation: 1}}, []string{"jitter.table", "jitter.correlation"}},
+		{ReorderConfig{Probability: 0.1, Extent: 3, Delay: 1}, nil},
+		{ReorderConfig{Probability: 2, Every: -1, Extent: -1}, []string{"probability", "every", "extent", "delay"}},
+		{DuplicateConfig{Probability: 2, Delay: 2 * maxDelay}, []string{"probability", "delay"}},
+		{TraceConfig{}, []string{"step"}},
+		{TraceConfig{Steps: []StepConfig{{At: 1}, {At: 1, Loss: ptr(2.0), Outage: true, Rate: ptr(mbit)}}, End: "loop", Period: 1},
+			[]string{"step.1.loss", "step.1.rate", "step.1.at", "period"}},
+		{TraceConfig{Steps: []StepConfig{{}}, End: "stop"}, []string{"end"}},
+		{TraceConfig{Steps: []StepConfig{{Delay: ptr(2 * maxDelay)}}, Period: 5}, []string{"step.0.delay", "period"}},
+		{DeliveryConfig{Times: []int64{0, 5}}, nil},
+		{DeliveryConfig{Times: []int64{5, 3}, QueueConfig: rate}, []string{"times_ms.1", "rate"}},
+		{DeliveryConfig{Times: []int64{0}}, []string{"times_ms"}},
+		{DeliveryConfig{}, []string{"times_ms"}},
+		{WLANConfig{QueueConfig: rate}, nil},
+		{WLANConfig{Distance: -1, Exponent: 11, Shadowing: 31, Tries: 256}, []string{"rate", "distance_m", "path_loss_exponent", "shadowing_db", "tries"}},
+	} {
+		var got []string
+		c.config.Check(func(path, _, want string) {
+			got = append(got, path)
+			if want == "" {
+				t.Errorf("%+v: %s: nothing wanted", c.config, path)
+			}
+		})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: problems at %q, want %q", c.config, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package stage
+
+import (
+	"math"
+	"testing"
+
+	"farlink/emulator/link"
+	"farlink/emulator/linktest"
+)
+
+// TestReorder: every 4th packet (3, 7, …) of a row 1 ms apart steps aside. With
+// extent 2 it comes back right behind the second that went by, at its time;
+// with none, or too slow a row, when its delay is over.
+func TestReorder(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config ReorderConfig
+		order  []uint64
+		at3    link.Time // when packet 3 is delivered
+	}{
+		{"extent 2", ReorderConfig{Every: 4, Extent: 2, Delay: link.Second}, []uint64{0, 1, 2, 4, 5, 3, 6, 8, 9, 7}, 5 * ms},
+		{"extent 1", ReorderConfig{Every: 4, Extent: 1, Delay: link.Second}, []uint64{0, 1, 2, 4, 3, 5, 6, 8, 7, 9}, 4 * ms},
+		{"2.5 ms", ReorderConfig{Every: 4, Delay: 2500 * link.Microsecond}, []uint64{0, 1, 2, 4, 5, 3, 6, 8, 9, 7}, 5500000},
+		{"0.5 ms: nobody goes by", ReorderConfig{Every: 4, Extent: 2, Delay: 500 * link.Microsecond}, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 3500000},
+	} {
+		log := through(NewReorder(c.config, draw("r")), paced(10, 100, 0, link.Millisecond))
+		if got := delivered(log); !equal(got, c.order) {
+			t.Errorf("%s: order %v, want %v", c.name, got, c.order)
+		}
+		for _, p := range log.Delivered() {
+			if p.Seq == 3 && p.When != c.at3 {
+				t.Errorf("%s: packet 3 at %d, want %d", c.name, p.When, c.at3)
+			}
+			if marked := p.Mark&link.Reordered != 0; marked != (p.Seq%4 == 3) {
+				t.Errorf("%s: packet %d marked %v", c.name, p.Seq, marked)
+			}
+		}
+	}
+}
+
+// TestReorderShare: 5 % step aside, each is passed by 3, so its displacement
+// is 3 packets unless others stand aside with it.
+func TestReorderShare(t *testing.T) {
+	const n = 100_000
+	log := through(NewReorder(ReorderConfig{Probability: 0.05, Extent: 3, Delay: link.Second}, draw("r")), paced(n, 100, 0, link.Millisecond))
+	aside := 0
+	for i, p := range log.Delivered() {
+		if p.Mark&link.Reordered != 0 {
+			aside++
+		}
+		if d := i - int(p.Seq); d > 3 || d < -7 {
+			t.Fatalf("packet %d in place %d: farther than its extent", p.Seq, i)
+		}
+	}
+	if got := float64(aside) / n; math.Abs(got-0.05) > 4*math.Sqrt(0.05*0.95/n) {
+		t.Errorf("%.4f stepped aside, want 0.05", got)
+	}
+}
+
+// TestDuplicate: each copy is announced, marked, and comes when it should.
+func TestDuplicate(t *testing.T) {
+	const n = 50_000
+	for _, delay := range []link.Duration{0, 1500 * link.Microsecond} {
+		log := through(NewDuplicate(DuplicateConfig{Probability: 0.1, Delay: delay}, draw("d")), paced(n, 100, 0, link.Millisecond))
+		copies := 0
+		for _, p := range log.Delivered() {
+			want := link.Time(p.Seq) * ms
+			if p.Mark&link.Duplicate != 0 {
+				copies++
+				want += link.Time(delay)
+			}
+			if p.When != want {
+				t.Fatalf("packet %d (mark %d) at %d, want %d", p.Seq, p.Mark, p.When, want)
+			}
+		}
+		if copies != log.Copies || len(log.Fates) != n+copies {
+			t.Errorf("%d copies, %d announced, %d fates", copies, log.Copies, len(log.Fates))
+		}
+		if got := float64(copies) / n; math.Abs(got-0.1) > 4*math.Sqrt(0.1*0.9/n) {
+			t.Errorf("%.4f doubled, want 0.1", got)
+		}
+	}
+}
+
+// TestCorrupt: 3 % and 1-(1-1e-5)^8000 = 7.6884 % of the rest: 10.458 %.
+func TestCorrupt(t *testing.T) {
+	const n, want = 100_000, 1 - 0.97*(1-0.076884)
+	log := through(NewCorrupt(CorruptConfig{Probability: 0.03, BER: 1e-5}, draw("c")), paced(n, 1000, 0, link.Millisecond))
+	hurt := 0
+	for _, p := range log.Delivered() {
+		if p.Mark&link.Corrupted != 0 {
+			hurt++
+		}
+	}
+	if got := float64(hurt) / n; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/n) {
+		t.Errorf("%.5f damaged, want %.5f", got, want)
+	}
+	if len(log.Delivered()) != n {
+		t.Errorf("%d of %d delivered: corruption loses nothing", len(log.Delivered()), n)
+	}
+}
+
+// TestReorderHoldsMany: what stands aside is many when all do; nothing is
+// lost when the ring grows.
+func TestReorderHoldsMany(t *testing.T) {
+	r := NewReorder(ReorderConfig{Probability: 1, Extent: 1, Delay: link.Second}, draw("r"))
+	var log linktest.Log
+	for _, p := range paced(500, 100, 0, link.Millisecond) {
+		r.Put(p, &log)
+	}
+	if n, bytes := r.Held(); n != 500 || bytes != 50_000 {
+		t.Errorf("%d packets, %d B stand aside, want 500 and 50000", n, bytes)
+	}
+	r.Run(10_000*ms, &log)
+	linktest.Ordered(t, &log)
+	if len(log.Fates) != 500 {
+		t.Errorf("%d of 500 came back", len(log.Fates))
+	}
+}
