@@ -17,8 +17,13 @@ type View struct {
 type Agent func(v View) (volume, spread int64)
 
 // Follow asks for the rate of arrival and leaves the standing queue of one
-// signalling latency where it is.
-func Follow(View) (volume, spread int64) { return 0, 1 }
+// signalling latency where it is, until nothing arrives any more.
+func Follow(v View) (volume, spread int64) {
+	if v.Arrival > 0 {
+		return 0, 1
+	}
+	return max(0, v.Backlog-v.InFlight), 1
+}
 
 // Conserve asks also for the backlog that no request in flight covers.
 func Conserve(v View) (volume, spread int64) {
@@ -55,6 +60,7 @@ type asker struct {
 	maxRate int64 // RBDC, bit/s; 0: none
 	maxVol  int64 // VBDC, bytes; 0: none
 	cra     int64 // bit/s
+	least   int64 // one slot a superframe, bit/s: less is not worth asking
 	timeout int   // of RBDC; 0: none
 	unit    int64 // payload unit of a volume, bytes
 
@@ -117,7 +123,10 @@ func (a *asker) wantRate(v View, superframe link.Duration) int64 {
 	r := muldiv(a.recent, 8e9, int64(superframe)*int64(len(a.window)))
 	volume, spread := a.agent(v)
 	r += muldiv(volume, 8e9, int64(superframe)*spread)
-	return min(max(0, r-a.cra), a.maxRate)
+	if r -= a.cra; r <= 0 {
+		return 0
+	}
+	return min(max(r, a.least), a.maxRate)
 }
 
 // askRate returns the RBDC request that is due, if one is: a new rate, or the

@@ -143,11 +143,12 @@ func (c *Carrier) step() {
 			t.arrive(c.draws.traffic, n-1)
 		}
 		t.observe(n)
+		if t.state != on {
+			c.join(t, n)
+		}
 		if t.state == on {
 			c.ask(t, n, g)
 			c.rest(t)
-		} else {
-			c.join(t, n)
 		}
 		t.hold(n)
 		t.take(g.volume)

@@ -63,9 +63,6 @@ func (c *ncc) accept(id int, r Request) {
 	switch r.Category {
 	case RBDC:
 		a.rate, a.timer = min(r.Value, a.maxRate), c.timeout
-		if a.rate == 0 {
-			a.credit = 0
-		}
 	case VBDC:
 		a.volume, a.life = min(a.volume+r.Value, a.maxVol), c.persistence
 	case AVBDC:
@@ -108,7 +105,9 @@ func (c *ncc) constant(n uint64, left int, out []grant) int {
 }
 
 // rates gives RBDC. Fractions of a slot become credit, and whole credits
-// slots, highest first, while there are any.
+// slots, highest first, while there are any. Unlike OpenSAND's, credit
+// survives the next request: a terminal that asks anew each superframe would
+// never see its fractions.
 func (c *ncc) rates(left int, out []grant) int {
 	var want int64
 	for i := range c.accounts {
@@ -134,9 +133,7 @@ func (c *ncc) rates(left int, out []grant) int {
 		a.credit = min(a.credit+a.gets%micro, 2*micro)
 		out[i].slots += int32(k)
 		left -= k
-		if a.rate == 0 {
-			a.credit = 0
-		} else if a.credit >= micro {
+		if a.credit >= micro {
 			rich++
 		}
 	}

@@ -14,6 +14,7 @@ func (s *Station) Inherit(now link.Time, old link.Stage) {
 	}
 	o.c.advance(now)
 	o.serve(now)
+	s.out, o.out = o.out, outbox{}
 	if !s.c.primed {
 		s.c.inherit(o.c, now)
 	}

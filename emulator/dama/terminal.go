@@ -44,6 +44,7 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, account) {
 			maxRate: int64(s.RBDC),
 			maxVol:  int64(s.VBDC),
 			cra:     int64(s.CRA),
+			least:   muldiv(int64(room), 8e9, int64(c.cfg.Superframe)) + 1,
 			timeout: c.cfg.RBDCTimeout,
 			unit:    1,
 			window:  make([]int64, s.Window),
