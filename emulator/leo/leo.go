@@ -104,11 +104,14 @@ func (c Config) MeanLoss() float64 {
 	return c.Loss + (1-c.Loss)*c.Burst*burst*(1+c.BurstLossLeast)/2
 }
 
-// Delays returns the least and the greatest one-way delay outside spikes,
-// for a gateway as near as the terminal.
+// Delays returns bounds of the one-way delay outside spikes.
 func (c Config) Delays() (least, most link.Duration) {
 	c = c.complete()
-	return 2*orbit.Flight(c.Altitude) + c.GroundLeast, 2*orbit.Flight(orbit.SlantRange(c.Altitude, c.Elevation)) + c.GroundMost
+	least = 2*orbit.Flight(c.Altitude) + c.GroundLeast
+	// The gateway is no farther from the satellite than the terminal is
+	// from both.
+	most = 2*orbit.Flight(orbit.SlantRange(c.Altitude, c.Elevation)) + orbit.Flight(c.Gateway) + c.GroundMost
+	return least, most
 }
 
 // epoch is the state of the network between two changes.

@@ -125,6 +125,23 @@ func TestLaws(t *testing.T) {
 	}
 }
 
+// The bounds hold over 2,000 epochs, with a gateway far away.
+func TestDelays(t *testing.T) {
+	c := generator
+	c.Gateway, c.Lead = 1000, 0
+	c.SpikeMost, c.SpikeLeast = 0, 0
+	least, most := c.Delays()
+	n := newNetwork(c, link.Up, draw(4))
+	for at := link.Time(0); at < 30000*second; at += 11 * second {
+		if d := n.delay(at); d < least || d > most {
+			t.Fatalf("at %v s %v, want %v to %v", at.Seconds(), d, least, most)
+		}
+	}
+	if least < 9669*link.Microsecond || least > 9670*link.Microsecond {
+		t.Errorf("least %v, want 2·1.8346 + 6 ms", least)
+	}
+}
+
 // Within an epoch the delay walks with the satellite, without a jump: by at
 // most 2·7.6 km/s in light, 51 us a second.
 func TestWalk(t *testing.T) {

@@ -81,7 +81,7 @@ func newChannel(c CarrierConfig, w link.Way, sky link.Draw) channel {
 	if c.Interference != 0 {
 		ch.interference = math.Pow(10, -c.Interference/10)
 	}
-	from, to := "gateway", "terminal"
+	from, to := "rain over gateway", "rain over terminal"
 	if w == link.Up {
 		from, to = to, from
 	}
