@@ -69,7 +69,8 @@ Try it without hardware:
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
-		statusCommand(), doctorCommand(), openapiCommand(), versionCommand())
+		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
+		simCommand(), replayCommand())
 	return root, understood
 }
 

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"farlink/emulator"
+	"farlink/emulator/link"
+	"farlink/emulator/pcap"
+	"farlink/emulator/sim"
+	"farlink/profiles"
+)
+
+func simCommand() *cobra.Command {
+	var s simulation
+	c := &cobra.Command{
+		Use: "sim --profile P", Short: "Run a link in virtual time",
+		Long: `sim runs a profile without ports, faster than real time; the same profile, seed
+and input give the same output, byte for byte.
+
+With --in the packets of a capture (pcap, pcapng) go through the link on one
+way, each at its own time; --out is a capture with the fate of each packet as
+its comment. With --load scripted senders share the link: ping, tcp-down,
+greedy-up, cbr-down=8Mbit/s, poisson-up=1Mbit/s, burst-down=100, each with
+:200B for another size of frame. With neither, sim measures what one notices of
+the link: idle round trip, saturated rate and loss each way.`,
+		Example: `  farlink sim --profile geo/qirse-sat
+  farlink sim --profile geo/qirse-sat --seed 7 --in web.pcap --way up --out fates.pcapng --json
+  farlink sim --profile seed/000-skt --load ping,tcp-down --for 60s --series run.json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(c, args); err != nil {
+				return err
+			}
+			return s.understand(c)
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c) },
+	}
+	s.source.flags(c)
+	f := c.Flags()
+	f.StringVar(&s.in, "in", "", `capture to put on the link ("-" is standard input)`)
+	f.StringVar(&s.out, "out", "", `capture to write ("-" is standard output)`)
+	f.Var(&s.way, "way", "way of the capture: up or down")
+	f.StringSliceVar(&s.loads, "load", nil, "senders to run, such as ping,tcp-down")
+	f.Var(&s.length, "for", "how long they run")
+	f.Var(&s.warm, "after", "from when on rates and delays count")
+	f.StringVar(&s.series, "series", "", "file for the run over time (JSON), as farlink plot reads it")
+	f.BoolVar(&s.json, "json", false, "print JSON")
+	return c
+}
+
+// simulation is what sim was asked for.
+type simulation struct {
+	source       source
+	in, out      string
+	way          wayFlag
+	loads        []string
+	senders      []sim.Sender
+	length, warm durationFlag
+	series       string
+	json         bool
+}
+
+// understand checks the flags before anything is done.
+func (s *simulation) understand(c *cobra.Command) error {
+	f := c.Flags()
+	switch {
+	case s.source.profile == "":
+		return errors.New("no profile: want --profile NAME or --profile FILE.toml")
+	case s.in != "" && len(s.loads) > 0:
+		return errors.New("--in and --load: want one of them")
+	case s.in != "" && (!s.way.set || s.out == ""):
+		return errors.New("--in without --way and --out: want all three")
+	case s.in == "" && (s.out != "" || s.way.set):
+		return errors.New("--out or --way without --in: want all three")
+	case len(s.loads) == 0 && (s.series != "" || f.Changed("for") || f.Changed("after")):
+		return errors.New("--for, --after or --series without --load: want senders to run")
+	}
+	for _, text := range s.loads {
+		sender, err := sim.ParseLoad(text, s.source.seed)
+		if err != nil {
+			return err
+		}
+		s.senders = append(s.senders, sender)
+	}
+	if s.length == 0 {
+		s.length = durationFlag(60 * link.Second)
+	}
+	if s.warm >= s.length {
+		return fmt.Errorf("--after %v: want less than --for %v", s.warm, s.length)
+	}
+	return nil
+}
+
+func (s *simulation) run(c *cobra.Command) error {
+	profile, err := s.source.load(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.in != "":
+		return replayCapture(c, profile, s.source.seed, link.Way(s.way.way), s.in, s.out, s.json)
+	case len(s.senders) > 0:
+		return s.senderRun(c, profile)
+	}
+	figures, err := sim.Measure(func() (sim.Emulator, error) { return emulate(profile, s.source.seed) }, sim.Effort{})
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return printJSON(c.OutOrStdout(), figures)
+	}
+	printMeasured(c.OutOrStdout(), figures)
+	return nil
+}
+
+// senderRun runs the scripted senders.
+func (s *simulation) senderRun(c *cobra.Command, profile *profiles.Profile) error {
+	e, err := emulate(profile, s.source.seed)
+	if err != nil {
+		return err
+	}
+	result, err := sim.Run(sim.Config{Emulator: e, Senders: s.senders, From: link.Time(s.warm), Until: link.Time(s.length), Series: s.series != ""})
+	if err != nil {
+		return err
+	}
+	if s.series != "" {
+		err := toFile(c.OutOrStdout(), s.series, func(w io.Writer) error { return printJSON(w, result.Series) })
+		if err != nil {
+			return err
+		}
+		result.Series = nil
+	}
+	if s.json {
+		return printJSON(c.OutOrStdout(), result)
+	}
+	return printResult(c.OutOrStdout(), result)
+}
+
+// emulate builds a link of one profile.
+func emulate(p *profiles.Profile, seed uint64) (*emulator.Emulator, error) {
+	return emulator.New(emulator.Spec{Links: []emulator.LinkSpec{{Name: "main", Seed: seed, Profile: p}}})
+}
+
+// source is a profile and a seed.
+type source struct {
+	profile string
+	seed    uint64
+}
+
+func (s *source) flags(c *cobra.Command) {
+	c.Flags().StringVar(&s.profile, "profile", "", `profile: a name, or a file ("-" is standard input)`)
+	c.Flags().Uint64Var(&s.seed, "seed", 1, "seed of the channel")
+	c.RegisterFlagCompletionFunc("profile", completeProfile)
+}
+
+// load reads the profile. Problems that are errors are all in the error.
+func (s *source) load(in io.Reader) (*profiles.Profile, error) {
+	d, err := profiles.Lookup(s.profile)
+	if err == nil || !looksLikeFile(s.profile) {
+		return d.Profile, err
+	}
+	text, err := readFile(in, s.profile)
+	if err != nil {
+		return nil, err
+	}
+	p, problems := profiles.Parse(text)
+	if p != nil {
+		return p, nil
+	}
+	var lines []string
+	for _, problem := range problems {
+		lines = append(lines, problem.In(s.profile).String())
+	}
+	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// replayCapture puts a capture through the profile's link.
+func replayCapture(c *cobra.Command, p *profiles.Profile, seed uint64, w link.Way, in, out string, asJSON bool) error {
+	e, err := emulate(p, seed)
+	if err != nil {
+		return err
+	}
+	r := sim.Replay{Emulator: e, Way: w, Header: pcap.Header{
+		Comment: fmt.Sprintf("profile %v, seed %d, way %v", p, seed, w), Application: "farlink " + version}}
+	return playCapture(c, r, in, out, asJSON)
+}
+
+// playCapture runs a replay between two files and prints its summary, on
+// standard error where the capture goes to standard output.
+func playCapture(c *cobra.Command, r sim.Replay, in, out string, asJSON bool) error {
+	source := c.InOrStdin()
+	if in != "-" {
+		f, err := os.Open(in)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		source = f
+	}
+	var sum *sim.Summary
+	err := toFile(c.OutOrStdout(), out, func(w io.Writer) (err error) {
+		sum, err = r.Run(source, w)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	text := c.OutOrStdout()
+	if out == "-" {
+		text = c.ErrOrStderr()
+	}
+	if asJSON {
+		return printJSON(text, sum)
+	}
+	return printSummary(text, sum)
+}
