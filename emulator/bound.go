@@ -19,13 +19,15 @@ func (e *Emulator) Bound(w link.Way) link.Size {
 	}
 	var sum link.Size
 	for i := range e.spec.Links {
-		way := e.spec.Links[i].Profile.Effective(w)
-		rate := line
-		if r := way.Queue.Rate; r > 0 && r < line {
-			rate = r
-			sum += way.Queue.Limit.Holds(r)
+		p := e.spec.Links[i].Profile
+		rate, waiting := p.Peak(w)
+		if rate == 0 || rate > line {
+			rate = line
 		}
-		sum += rate.Bytes(way.Path.Delay)
+		if p.Rate(w) > 0 {
+			sum += waiting
+		}
+		sum += rate.Bytes(p.Delay(w))
 	}
 	return sum
 }
@@ -35,10 +37,13 @@ func (e *Emulator) Bound(w link.Way) link.Size {
 func (e *Emulator) Promise(w link.Way) link.Duration {
 	least := link.Duration(-1)
 	for i := range e.spec.Links {
-		path := e.spec.Links[i].Profile.Effective(w).Path
-		d := path.Delay
-		if path.Jitter != nil {
+		p := e.spec.Links[i].Profile
+		d := p.Delay(w)
+		if way := p.Of(w); way.Path.Jitter != nil || way.Trace != nil {
 			d = 0
+		}
+		if p.LEO != nil {
+			d, _ = p.LEO.Delays()
 		}
 		if least < 0 || d < least {
 			least = d

@@ -2,9 +2,9 @@
 // pair of ports, the classifier in front of them, and the change from one
 // set of links to the next while packets are inside.
 //
-//	                 ┌▶ link 0: gate ▶ queue ▶ air ▶ path ▶ reorder ▶ duplicate ─┐
-//	Arrive ─ rules ──┼▶ link 1: …                                                ├▶ Sink
-//	                 └▶ pass ─────────────────────────────────────────────────────┘
+//	                 ┌▶ link 0: gate ▶ queue ▶ loss ▶ corrupt ▶ path ▶ reorder ▶ duplicate ─┐
+//	Arrive ─ rules ──┼▶ link 1: …  └ or a carrier, a cell, a return link, a WLAN           ├▶ Sink
+//	                 └▶ pass ────────────────────────────────────────────────────────────────┘
 //
 // An Emulator is told the time by its driver: the wire, the simulator or the
 // replay. Each way has one owner at a time; ways that share a model say so
@@ -33,6 +33,7 @@ const (
 type Emulator struct {
 	spec     Spec
 	ways     [2]direction
+	stations []*station
 	fallback int // index of the default link, or Passed
 	targets  []int
 	coupled  bool
@@ -76,8 +77,8 @@ func New(spec Spec) (*Emulator, error) {
 	for _, w := range link.Ways {
 		e.ways[w] = direction{way: w, hits: make([]Count, len(spec.Rules))}
 	}
-	for i := range spec.Links {
-		e.build(i)
+	if err := e.build(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
@@ -255,7 +256,7 @@ func (e *Emulator) Stages(w link.Way, i int) []string {
 	if i < 0 || i >= len(e.ways[w].lines) {
 		return nil
 	}
-	return e.ways[w].lines[i].names
+	return placeNames
 }
 
 // Probes yields the live figures of the models in way w, each with the index

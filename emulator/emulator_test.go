@@ -56,10 +56,10 @@ func TestShippedIndependent(t *testing.T) {
 	for _, s := range all {
 		for _, w := range link.Ways {
 			t.Run(fmt.Sprint(s.Name, " ", w), func(t *testing.T) {
-				arrivals := linktest.Arrivals(7, 1500, link.Millisecond)
+				arrivals := linktest.Arrivals(7, 800, link.Millisecond)
 				log := linktest.Independent(t, func() link.Stage {
 					return &wayStage{one(t, s.Profile, 7), w}
-				}, arrivals, link.Time(30*link.Second))
+				}, arrivals, link.Time(60*link.Second))
 				if len(log.Fates) < len(arrivals) {
 					t.Errorf("%d fates of %d packets", len(log.Fates), len(arrivals))
 				}

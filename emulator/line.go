@@ -1,41 +1,98 @@
 package emulator
 
 import (
+	"farlink/emulator/dama"
 	"farlink/emulator/link"
+	"farlink/emulator/lte"
+	"farlink/profiles"
 )
+
+// station is a link as its two ways share it.
+type station struct {
+	profile  *profiles.Profile
+	draw     [2]link.Draw // by way
+	sky      link.Draw    // weather and satellites: of the medium
+	ue       *lte.UE
+	terminal *dama.Station
+}
+
+// medium is what stations share: a cell, a return carrier, a sky.
+type medium struct {
+	name    string
+	seed    uint64
+	cell    *lte.Cell
+	carrier *dama.Carrier
+}
 
 // line is one way of one link.
 type line struct {
-	chain *link.Chain
-	names []string  // of the stages
-	flips link.Draw // where corrupted frames are hurt
-	seq   uint64    // of the next packet
+	chain  *link.Chain
+	stages [places]link.Stage
+	flips  link.Draw // where corrupted frames are hurt
+	seq    uint64    // of the next packet
 }
 
-// slot is a place in the fixed order of stages, and what stands there.
-type slot struct {
-	name  string
-	stage link.Stage
-}
+// media finds or makes the medium that a link stands in.
+type media struct{ all []*medium }
 
-// newLine returns one way of a link. Draws carry the way and the slot in
-// their name, so that no two share one.
-func newLine(w link.Way, s LinkSpec) *line {
-	draw := link.NewDraw(s.Seed, "link").Sub(w.String())
-	l := &line{flips: draw.Sub("flip")}
-	var stages []link.Stage
-	for _, s := range slots(w, s, draw) {
-		l.names = append(l.names, s.name)
-		stages = append(stages, s.stage)
+func (m *media) of(s LinkSpec) *medium {
+	for _, known := range m.all {
+		if known.name == s.Profile.Medium && known.name != "" {
+			return known
+		}
 	}
-	l.chain = link.NewChain(stages...)
+	fresh := &medium{name: s.Profile.Medium, seed: s.Seed}
+	m.all = append(m.all, fresh)
+	return fresh
+}
+
+// station adds a station to the medium.
+func (m *medium) station(s LinkSpec) (*station, error) {
+	draw := link.NewDraw(s.Seed, "link")
+	st := &station{profile: s.Profile, sky: link.NewDraw(m.seed, "sky")}
+	for _, w := range link.Ways {
+		st.draw[w] = draw.Sub(w.String())
+	}
+	if s.Profile.LTE != nil {
+		if m.cell == nil {
+			m.cell = lte.NewCell(*s.Profile.LTE, link.NewDraw(m.seed, "cell"))
+		}
+		st.ue = m.cell.UE(s.Profile.Weight)
+	}
+	if s.Profile.DAMA != nil {
+		config := s.Profile.Return()
+		if m.carrier == nil {
+			c, err := dama.NewCarrier(config, link.NewDraw(m.seed, "return"))
+			if err != nil {
+				return nil, err
+			}
+			m.carrier = c
+		}
+		st.terminal = m.carrier.Station(config.Station, draw.Sub("terminal"))
+	}
+	return st, nil
+}
+
+// newLine returns way w of a link.
+func newLine(w link.Way, s *station) *line {
+	l := &line{flips: s.draw[w].Sub("flip"), stages: fill(w, s.profile.Effective(w), s)}
+	l.chain = link.NewChain(l.stages[:]...)
 	return l
 }
 
-// build makes both ways of link i.
-func (e *Emulator) build(i int) {
-	for _, w := range link.Ways {
-		d := &e.ways[w]
-		d.lines = append(d.lines, newLine(w, e.spec.Links[i]))
+// build makes both ways of all links.
+func (e *Emulator) build() error {
+	var shared media
+	for _, spec := range e.spec.Links {
+		s, err := shared.of(spec).station(spec)
+		if err != nil {
+			return err
+		}
+		e.stations = append(e.stations, s)
+		e.coupled = e.coupled || s.ue != nil
+		for _, w := range link.Ways {
+			e.ways[w].lines = append(e.ways[w].lines, newLine(w, s))
+		}
 	}
+	return nil
 }

@@ -8,38 +8,82 @@ import (
 	"farlink/profiles"
 )
 
-// slots returns the stages of way w in their fixed order. Every slot is
-// always filled, so that a change of profile finds each stage's successor in
-// the same place; a stage with nothing to do passes packets on at once.
-func slots(w link.Way, s LinkSpec, draw link.Draw) []slot {
-	way := s.Profile.Effective(w)
-	var reorder stage.ReorderConfig
+// The places of a way, in their fixed order. It is physics, not taste: what
+// is too big never enters; what waits is served; what is served is on the
+// air; what survived travels. A place with nothing to do is empty.
+const (
+	gate = iota
+	queue
+	loss
+	corrupt
+	path
+	reorder
+	duplicate
+	places
+)
+
+// placeNames name them in metrics and captures.
+var placeNames = []string{"gate", "queue", "loss", "corrupt", "path", "reorder", "duplicate"}
+
+// fill returns what stands in each place of way w. What queues and carries,
+// and the path, are always there: packets inside them outlive a change.
+func fill(w link.Way, way profiles.Way, s *station) (at [places]link.Stage) {
+	if way.MTU != 0 || len(way.Cut) > 0 || way.Flap != nil {
+		at[gate] = stage.NewGate(way.GateConfig)
+	}
+	at[queue] = server(w, way, s)
+	at[loss], at[path] = air(w, way, s)
+	if way.Corrupt != (stage.CorruptConfig{}) {
+		at[corrupt] = stage.NewCorrupt(way.Corrupt, s.draw[w].Sub("corrupt"))
+	}
 	if way.Reorder != nil {
-		reorder = *way.Reorder
+		at[reorder] = stage.NewReorder(*way.Reorder, s.draw[w].Sub("reorder"))
 	}
-	queue, loss, path := physics(w, s, way, draw)
-	return []slot{
-		{"gate", stage.NewGate(way.GateConfig)},
-		{"queue", queue},
-		{"loss", loss},
-		{"corrupt", stage.NewCorrupt(way.Corrupt, draw.Sub("corrupt"))},
-		{"path", path},
-		{"reorder", stage.NewReorder(reorder, draw.Sub("reorder"))},
-		{"duplicate", stage.NewDuplicate(way.Duplicate, draw.Sub("duplicate"))},
+	if way.Duplicate != (stage.DuplicateConfig{}) {
+		at[duplicate] = stage.NewDuplicate(way.Duplicate, s.draw[w].Sub("duplicate"))
 	}
+	return at
 }
 
-// physics returns what serves the queue, the air, and the path. The weather
-// and the satellites are drawn for the link, not for a way: both ways, and
-// all links of one seed, are under the same sky.
-func physics(w link.Way, s LinkSpec, way profiles.Way, draw link.Draw) (queue, loss, path link.Stage) {
-	sky := link.NewDraw(s.Seed, "sky")
-	if c := s.Profile.LEO; c != nil {
-		return leo.NewServer(*c, way.Queue, w, sky), leo.NewAir(*c, w, sky), leo.NewPath(*c, w, sky)
+// server returns what lets packets out of way w.
+func server(w link.Way, way profiles.Way, s *station) link.Stage {
+	draw := s.draw[w].Sub("queue")
+	switch s.profile.Server(w) {
+	case "lte":
+		return s.ue.Bearer(w)
+	case "dama":
+		return s.terminal
+	case "leo":
+		return leo.NewServer(*s.profile.LEO, way.Queue, w, s.sky)
+	case "wlan":
+		return stage.NewWLAN(*way.WLAN, draw)
+	case "delivery":
+		return stage.NewDelivery(*way.Delivery, draw)
+	case "carrier":
+		return sat.NewCarrier(*way.Carrier, way.Queue, w, s.sky)
 	}
-	loss, path = stage.NewLoss(way.Loss, draw.Sub("loss")), stage.NewPath(way.Path, draw.Sub("path"))
-	if way.Carrier != nil {
-		return sat.NewCarrier(*way.Carrier, way.Queue, w, sky), loss, path
+	q := stage.NewQueue(way.Queue, draw)
+	if way.Trace != nil {
+		q.Follow(stage.NewTrace(*way.Trace))
 	}
-	return stage.NewQueue(way.Queue, draw.Sub("queue")), loss, path
+	return q
+}
+
+// air returns what loses packets on the air, nil if nothing does, and the
+// path behind it.
+func air(w link.Way, way profiles.Way, s *station) (lossy, far link.Stage) {
+	if c := s.profile.LEO; c != nil {
+		return leo.NewAir(*c, w, s.sky), leo.NewPath(*c, w, s.sky)
+	}
+	p := stage.NewPath(way.Path, s.draw[w].Sub("path"))
+	if way.Loss == (stage.LossConfig{}) && way.Trace == nil {
+		return nil, p
+	}
+	l := stage.NewLoss(way.Loss, s.draw[w].Sub("loss"))
+	if way.Trace != nil {
+		course := stage.NewTrace(*way.Trace)
+		l.Follow(course, s.draw[w].Sub("loss").Sub("trace"))
+		p.Follow(course)
+	}
+	return l, p
 }

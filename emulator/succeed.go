@@ -28,15 +28,16 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 }
 
 // succeed moves what was's stages hold into those of l, which is link i.
+// What is nearer to the end comes first: where the place of a stage is empty
+// now, its packets go to the next that holds any, behind those.
 func (l *line) succeed(was *line, i int, now link.Time) {
 	l.seq = was.seq
-	before, after := was.chain.Stages(), l.chain.Stages()
-	for k := range before {
-		if s, ok := after[k].(link.Heir); ok {
-			s.Inherit(now, before[k])
+	for k := places - 1; k >= 0; k-- {
+		if s, ok := l.stages[k].(link.Heir); ok {
+			s.Inherit(now, was.stages[k])
 		}
-		if from, ok := before[k].(link.Holder); ok {
-			to := holderFrom(after[k:])
+		if from, ok := was.stages[k].(link.Holder); ok {
+			to := l.holder(k)
 			from.Drain(func(p link.Packet) {
 				p.Mark = p.Mark.OnLink(i)
 				to.Adopt(now, p)
@@ -45,13 +46,13 @@ func (l *line) succeed(was *line, i int, now link.Time) {
 	}
 }
 
-// holderFrom returns the first stage that holds packets: itself or one behind
-// it. The path, which every chain has behind its queue, is one.
-func holderFrom(stages []link.Stage) link.Holder {
-	for _, s := range stages {
+// holder returns the first stage from place k on that holds packets; the
+// path, when none behind it does.
+func (l *line) holder(k int) link.Holder {
+	for _, s := range l.stages[k:] {
 		if h, ok := s.(link.Holder); ok {
 			return h
 		}
 	}
-	return nil
+	return l.stages[path].(link.Holder)
 }

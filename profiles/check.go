@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
@@ -18,13 +19,7 @@ func (p *Profile) Validate() []Problem {
 
 // check adds the problems of the values.
 func (r *reader) check(p *Profile) {
-	if p.Geo != nil {
-		p.Geo.Check(r.under("geo"))
-	}
-	if p.LEO != nil {
-		p.LEO.Check(r.under("leo"))
-		r.checkAlone(p)
-	}
+	r.checkShared(p)
 	for _, w := range link.Ways {
 		r.checkWay(p, w)
 	}
@@ -74,10 +69,17 @@ func rounded(x float64, unit string) string {
 func (r *reader) checkWay(p *Profile, w link.Way) {
 	way, at := p.Of(w), w.String()
 	way.GateConfig.Check(r.under(at))
-	if way.Carrier != nil || p.LEO != nil {
-		r.checkServed(way, at)
-	} else {
+	r.checkServers(p, w)
+	switch {
+	case p.Server(w) == "queue":
 		way.Queue.Check(r.under(at + ".queue"))
+	case way.Carrier != nil || p.LEO != nil:
+		r.checkServed(way, at)
+	default:
+		r.checkReplaced(p, w)
+	}
+	if way.Trace != nil {
+		way.Trace.Check(r.under(at + ".trace"))
 	}
 	way.Loss.Check(r.under(at + ".loss"))
 	way.Corrupt.Check(r.under(at + ".corrupt"))
@@ -86,6 +88,61 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 		way.Reorder.Check(r.under(at + ".reorder"))
 	}
 	way.Duplicate.Check(r.under(at + ".duplicate"))
+}
+
+// checkShared checks what both ways share.
+func (r *reader) checkShared(p *Profile) {
+	if p.Geo != nil {
+		p.Geo.Check(r.under("geo"))
+	}
+	if p.LEO != nil {
+		p.LEO.Check(r.under("leo"))
+		r.checkAlone(p)
+	}
+	if p.LTE != nil {
+		p.LTE.Check(r.under("lte"))
+	}
+	if p.DAMA != nil {
+		p.DAMA.Check(r.under("dama"))
+	}
+	if p.Weight < 0 || p.Weight > 100 {
+		r.report("weight", fmt.Sprint(p.Weight), "1 to 100")
+	}
+}
+
+// checkServers reports a way that more than one model would serve.
+func (r *reader) checkServers(p *Profile, w link.Way) {
+	way, at := p.Of(w), w.String()
+	var names []string
+	for _, s := range []struct {
+		name  string
+		there bool
+	}{
+		{at + ".carrier", way.Carrier != nil}, {at + ".wlan", way.WLAN != nil}, {at + ".delivery", way.Delivery != nil},
+		{"leo", p.LEO != nil}, {"lte", p.LTE != nil}, {"dama", p.DAMA != nil && w == link.Up},
+	} {
+		if s.there {
+			names = append(names, s.name)
+		}
+	}
+	if len(names) > 1 {
+		r.report(names[0], "a table beside "+strings.Join(names[1:], " and "), "one of them: one model serves a way")
+	}
+}
+
+// checkReplaced checks what stands in place of the queue, and that the queue
+// says nothing then.
+func (r *reader) checkReplaced(p *Profile, w link.Way) {
+	way, at := p.Of(w), w.String()
+	if !reflect.ValueOf(way.Queue).IsZero() {
+		r.report(at+".queue", "a table", "no queue here: "+p.Server(w)+" stands in its place and has a buffer of its own")
+	}
+	if way.WLAN != nil {
+		way.WLAN.Check(r.under(at + ".wlan"))
+	}
+	if way.Delivery != nil {
+		way.Delivery.Check(r.under(at + ".delivery"))
+	}
 }
 
 // checkServed checks a queue that a model serves instead of a constant rate.

@@ -23,8 +23,10 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"farlink/emulator/dama"
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
+	"farlink/emulator/lte"
 	"farlink/emulator/sat"
 )
 
@@ -38,6 +40,17 @@ type Profile struct {
 
 	Geo *sat.Geo    `toml:"geo"` // where the stations stand; gives both ways their delay
 	LEO *leo.Config `toml:"leo"` // satellites in low orbit: rate, loss and path of both ways
+
+	LTE  *lte.Config  `toml:"lte"`  // a cell, which serves both ways
+	DAMA *dama.Config `toml:"dama"` // a DVB-RCS return link, which serves the way up
+
+	// Medium names what links share: those of one medium stand in one
+	// cell, on one return carrier, under one sky; the first one's lte and
+	// dama tables hold. Empty: the link has its own.
+	Medium string `toml:"medium"`
+	// Weight is the link's share of an LTE cell against the others of the
+	// medium, 1..100; 0 is 1.
+	Weight int `toml:"weight"`
 
 	Down Way `toml:"down"` // towards the device
 	Up   Way `toml:"up"`   // from the device

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"farlink/emulator/dama"
 	"farlink/emulator/link"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
@@ -14,6 +15,9 @@ type Way struct {
 	ShallowQueue bool                  `toml:"shallow_queue"`
 	Queue        stage.QueueConfig     `toml:"queue"`     // rate, limit, discipline
 	Carrier      *sat.CarrierConfig    `toml:"carrier"`   // serves the queue in place of a rate
+	WLAN         *stage.WLANConfig     `toml:"wlan"`      // in place of the queue: a wireless LAN
+	Delivery     *stage.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
+	Trace        *stage.TraceConfig    `toml:"trace"`     // a course that queue, loss and path follow
 	Loss         stage.LossConfig      `toml:"loss"`      // on the air
 	Corrupt      stage.CorruptConfig   `toml:"corrupt"`   // frames that arrive damaged
 	Path         stage.PathConfig      `toml:"path"`      // delay and jitter
@@ -39,17 +43,87 @@ func (p *Profile) Delay(w link.Way) link.Duration {
 // that frames take at their rate.
 func (p *Profile) RTT() link.Duration { return p.Delay(link.Down) + p.Delay(link.Up) }
 
-// Rate returns the rate of way w: that of the queue, of the carrier in clear
-// sky, or the median over low orbits; 0 is unlimited.
-func (p *Profile) Rate(w link.Way) link.Rate {
-	switch c := p.carrier(w); {
-	case c != nil:
-		rate, _ := c.Clear()
-		return rate
+// Server names what lets packets out of way w, as the key of its table:
+// queue, carrier, wlan, delivery, leo, lte or dama.
+func (p *Profile) Server(w link.Way) string {
+	way := p.Of(w)
+	switch {
+	case p.LTE != nil:
+		return "lte"
 	case p.LEO != nil:
-		return p.LEO.Rate(w)
+		return "leo"
+	case p.DAMA != nil && w == link.Up:
+		return "dama"
+	case way.WLAN != nil:
+		return "wlan"
+	case way.Delivery != nil:
+		return "delivery"
+	case way.Carrier != nil:
+		return "carrier"
 	}
-	return p.Of(w).Queue.Rate
+	return "queue"
+}
+
+// Rate returns the rate of way w: that of the queue; of the carrier in clear
+// sky; the median over low orbits; the most that a cell, a return link or a
+// wireless LAN may give. 0 is unlimited.
+func (p *Profile) Rate(w link.Way) link.Rate {
+	way := p.Of(w)
+	switch p.Server(w) {
+	case "lte":
+		return p.LTE.Peak()
+	case "leo":
+		return p.LEO.Rate(w)
+	case "dama":
+		return p.DAMA.Peak()
+	case "wlan":
+		return way.WLAN.Rate
+	case "delivery":
+		return way.Delivery.Mean()
+	case "carrier":
+		rate, _ := p.carrier(w).Clear()
+		return rate
+	}
+	return way.Queue.Rate
+}
+
+// Peak returns the greatest rate that way w may have at any time, and the
+// most bytes that may wait for it; a rate of 0 is unlimited.
+func (p *Profile) Peak(w link.Way) (link.Rate, link.Size) {
+	way, rate := p.Effective(w), p.Rate(w)
+	queue := way.Queue
+	switch p.Server(w) {
+	case "lte":
+		return rate, p.LTE.Waiting()
+	case "leo":
+		rate *= 4 // leo.Config.Down: the most that an epoch has
+	case "dama":
+		queue = p.Return().Waiting()
+	case "wlan":
+		queue = way.WLAN.QueueConfig
+	case "delivery":
+		return 0, way.Delivery.Limit.Holds(rate)
+	case "carrier":
+		_, rate = way.Carrier.Rates()
+	}
+	if way.Trace != nil {
+		for _, s := range way.Trace.Steps {
+			if s.Rate != nil {
+				rate = max(rate, *s.Rate)
+			}
+		}
+	}
+	return rate, queue.Limit.Holds(rate)
+}
+
+// Return returns the DVB-RCS carrier as it is to be made: its hop is that of
+// the stations' places, unless it says another.
+func (p *Profile) Return() dama.Config {
+	c := *p.DAMA
+	if c.Hop == 0 && p.Geo != nil {
+		c.Hop = p.Geo.Hop()
+	}
+	return c
 }
 
 // carrier returns the carrier of way w, placed where [geo] says; nil if
@@ -75,5 +149,17 @@ func (p *Profile) Effective(w link.Way) Way {
 	}
 	way.Queue.Rate = p.Rate(w)
 	way.Queue = way.Queue.Complete(p.RTT())
+	if way.WLAN != nil {
+		c := *way.WLAN
+		c.QueueConfig = c.QueueConfig.Complete(p.RTT())
+		way.WLAN = &c
+	}
+	if way.Delivery != nil {
+		c := *way.Delivery
+		c.QueueConfig.Rate = p.Rate(w)
+		c.QueueConfig = c.QueueConfig.Complete(p.RTT())
+		c.QueueConfig.Rate = 0
+		way.Delivery = &c
+	}
 	return way
 }

@@ -222,6 +222,13 @@ func (s *StationConfig) queue(c *Config, peak link.Rate) queue.Config {
 	return q.Complete(2*c.Hop + link.Duration(total)*c.Superframe)
 }
 
+// Waiting returns the station's queue with its rate and limit set.
+func (c Config) Waiting() queue.Config {
+	rate := c.Peak()
+	c = c.Complete()
+	return c.Station.queue(&c, rate)
+}
+
 // String describes the carrier in a line.
 func (c Config) String() string {
 	c = c.Complete()

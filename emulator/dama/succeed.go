@@ -31,6 +31,9 @@ func (s *Station) Inherit(now link.Time, old link.Stage) {
 	s.room.Inherit(&o.room)
 	s.version = o.version + 1
 	if s.c.encap == o.c.encap && s.wave == o.wave && o.busy {
+		for o.out.length > 0 { // goes before the head
+			s.out.push(o.out.pop())
+		}
 		s.head, s.piece, s.owed, s.busy = o.head, o.piece, o.owed, true
 		t.backlog += s.owed
 		o.busy = false

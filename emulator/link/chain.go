@@ -1,10 +1,12 @@
 package link
 
 // Chain is stages in order, and itself a Stage. What one stage delivers the
-// next is Put; what any of them loses leaves the chain at once.
+// next is Put; what any of them loses leaves the chain at once. Places in it
+// may be left empty: they cost nothing, and the stages behind keep their
+// number.
 type Chain struct {
-	stages []Stage
-	hops   []hop
+	stages []Stage // those that are there
+	hops   []hop   // one each
 }
 
 // hop is the Sink between a stage and what follows it.
@@ -15,15 +17,18 @@ type hop struct {
 	index uint8
 }
 
-// NewChain returns the stages as one. A chain of no stages delivers at once.
-func NewChain(stages ...Stage) *Chain {
-	c := &Chain{stages: stages, hops: make([]hop, len(stages))}
-	for i := range c.hops {
-		c.hops[i].index = uint8(i)
-		if i+1 < len(stages) {
-			c.hops[i].next = stages[i+1]
-			c.hops[i].chain = &c.hops[i+1]
+// NewChain returns the places as one. What is nil is an empty place. A chain
+// of no stages delivers at once.
+func NewChain(places ...Stage) *Chain {
+	c := &Chain{hops: make([]hop, 0, len(places))}
+	for i, s := range places {
+		if s != nil {
+			c.stages = append(c.stages, s)
+			c.hops = append(c.hops, hop{index: uint8(i)})
 		}
+	}
+	for i := 1; i < len(c.stages); i++ {
+		c.hops[i-1].next, c.hops[i-1].chain = c.stages[i], &c.hops[i]
 	}
 	return c
 }
@@ -84,7 +89,8 @@ func (c *Chain) Run(now Time, out Sink) {
 	}
 }
 
-// Stages returns the stages in order; the slice must not be changed.
+// Stages returns the stages in order, without the empty places; the slice
+// must not be changed.
 func (c *Chain) Stages() []Stage { return c.stages }
 
 // Held returns how many packets and bytes are inside.

@@ -314,3 +314,13 @@ func (c Config) checkStates(k check) {
 	k.wholeMS("mobility.failure_every", c.Mobility.FailureEvery, 0, hour)
 	k.wholeMS("mobility.failure_outage", c.Mobility.FailureOutage, 0, 60*link.Second)
 }
+
+// Peak returns the greatest rate of a way that the bandwidth, layers and
+// carriers allow, HARQ without failures: the largest transport block each TTI.
+func (c Config) Peak() link.Rate {
+	c = c.withDefaults()
+	return link.Rate(TBS(26, c.PRB)*c.Layers*c.Carriers) * link.KilobitPerSecond
+}
+
+// Waiting returns the most bytes that wait in the buffer of one way.
+func (c Config) Waiting() link.Size { return c.withDefaults().RLC.Buffer }

@@ -42,6 +42,19 @@ func (c DeliveryConfig) Check(report link.Report) {
 	c.QueueConfig.Check(report)
 }
 
+// Mean returns the rate that the opportunities make in the mean.
+func (c DeliveryConfig) Mean() link.Rate {
+	n := len(c.Times)
+	if n == 0 || c.Times[n-1] <= 0 {
+		return 0
+	}
+	size := int64(c.Size)
+	if size == 0 {
+		size = 1500
+	}
+	return link.Rate(int64(n) * size * 8000 / c.Times[n-1])
+}
+
 // ParseTimes reads a Mahimahi trace: a whole number of milliseconds a line.
 func ParseTimes(text string) ([]int64, error) {
 	var times []int64
