@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,8 +18,11 @@ type Box struct {
 	ports         Ports
 	engines       Engines
 	store         *Store
-	pairs         []*pair
 	bus           bus
+	reloads       chan []PairConfig
+
+	mu    sync.Mutex
+	pairs []*pair
 }
 
 // Parts are what a box is made of.
@@ -34,16 +39,12 @@ type Parts struct {
 // ports. Every reason why it cannot is in the error; nothing is held then.
 func Open(ctx context.Context, parts Parts) (*Box, error) {
 	b := &Box{name: parts.Name, version: parts.Version, started: time.Now(),
-		ports: parts.Ports, engines: parts.Engines, store: parts.Store}
+		ports: parts.Ports, engines: parts.Engines, store: parts.Store, reloads: make(chan []PairConfig)}
 	err := b.store.Sweep()
 	for _, c := range parts.Pairs {
 		p := newPair(b, c)
 		b.pairs = append(b.pairs, p)
-		err = errors.Join(err, p.restore())
-		held, refused := b.ports.Prepare(ctx, c)
-		if err = errors.Join(err, refused); refused == nil {
-			p.held = held
-		}
+		err = errors.Join(err, p.restore(), p.prepare(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -54,19 +55,90 @@ func Open(ctx context.Context, parts Parts) (*Box, error) {
 // Run keeps the box going until ctx ends, then gives the ports back.
 func (b *Box) Run(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
-	for _, p := range b.pairs {
-		group.Go(func() error { return p.run(inner) })
-		group.Go(func() error { return p.watch(inner) })
+	for _, p := range b.all() {
+		p.begin(inner, group)
 	}
+	group.Go(func() error {
+		for {
+			select {
+			case <-inner.Done():
+				return nil
+			case pairs := <-b.reloads:
+				b.reload(inner, group, pairs)
+			}
+		}
+	})
 	err := group.Wait()
 	b.bus.publish(Event{Kind: KindShutdown, Text: "the daemon stops"})
 	return err
 }
 
+// Reload goes over to other pairs: those that are new or changed are begun
+// anew, those that are not there any more are ended, the others do not
+// notice. Nothing happens if one of them cannot boot; the error says why.
+func (b *Box) Reload(ctx context.Context, pairs []PairConfig) error {
+	var all error
+	for _, c := range pairs {
+		if _, problems := b.compile(c.Boot); len(problems) > 0 {
+			all = errors.Join(all, fmt.Errorf("pair %s: boot: %w", c.Name, problems))
+		}
+	}
+	if all != nil {
+		return all
+	}
+	select {
+	case b.reloads <- pairs:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reload goes over to the configured pairs.
+func (b *Box) reload(ctx context.Context, group *errgroup.Group, configs []PairConfig) {
+	old := map[string]*pair{}
+	for _, p := range b.all() {
+		old[p.cfg.Name] = p
+	}
+	var pairs []*pair
+	var fresh []*pair
+	for _, c := range configs {
+		p := old[c.Name]
+		if p != nil && reflect.DeepEqual(p.cfg, c) {
+			delete(old, c.Name)
+		} else {
+			p = newPair(b, c)
+			fresh = append(fresh, p)
+		}
+		pairs = append(pairs, p)
+	}
+	for _, p := range old { // what is left has changed or is gone
+		p.end()
+		<-p.ended
+	}
+	b.mu.Lock()
+	b.pairs = pairs
+	b.mu.Unlock()
+	for _, p := range fresh {
+		if err := p.restore(); err != nil {
+			p.setWord(Fault, err.Error())
+		}
+		p.begin(ctx, group)
+	}
+	b.bus.publish(Event{Kind: KindReload, Text: fmt.Sprintf("configuration read again: %d pairs, %d of them new or changed", len(pairs), len(fresh))})
+}
+
+// all returns the pairs.
+func (b *Box) all() []*pair {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pairs
+}
+
 // State is the state of the whole box.
 func (b *Box) State() State {
 	s := State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
-	for _, p := range b.pairs {
+	for _, p := range b.all() {
 		s.Pairs = append(s.Pairs, p.snapshot())
 	}
 	return s
@@ -74,11 +146,12 @@ func (b *Box) State() State {
 
 // pair finds a pair by name; "" is the only one.
 func (b *Box) pair(name string) (*pair, error) {
-	if name == "" && len(b.pairs) == 1 {
-		return b.pairs[0], nil
+	pairs := b.all()
+	if name == "" && len(pairs) == 1 {
+		return pairs[0], nil
 	}
 	var have []string
-	for _, p := range b.pairs {
+	for _, p := range pairs {
 		if p.cfg.Name == name {
 			return p, nil
 		}
@@ -140,7 +213,7 @@ func (b *Box) Disrupt(ctx context.Context, pair string, d Disruption, by string)
 // Reset takes every pair back to what it boots with and ends link events.
 func (b *Box) Reset(ctx context.Context, by string) error {
 	var all error
-	for _, p := range b.pairs {
+	for _, p := range b.all() {
 		var err error
 		asked := p.ask(ctx, func() {
 			p.disruptEnd(by)
@@ -175,7 +248,7 @@ func (b *Box) Ready() error {
 // Close gives the ports back when Run was never called.
 func (b *Box) Close() error {
 	var all error
-	for _, p := range b.pairs {
+	for _, p := range b.all() {
 		all = errors.Join(all, p.release())
 	}
 	return all

@@ -421,3 +421,47 @@ func TestDisruptionProblems(t *testing.T) {
 		}
 	}
 }
+
+func TestReload(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		first := bench.last()
+		config, problems := ParseConfig([]byte(`
+[[pairs]]
+name = "main"
+a = "eth1"
+b = "eth2"
+[[pairs]]
+name = "other"
+a = "eth3"
+b = "eth4"
+boot.profile = "geo/qirse-sat"
+`))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		reload := func(pairs []PairConfig) {
+			t.Helper()
+			if err := b.Reload(t.Context(), pairs); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		reload(config.Pairs)
+		s := b.State()
+		if len(s.Pairs) != 2 || s.Pairs[1].Word != Emulating || s.Pairs[1].Links[0].Profile != "geo/qirse-sat" || first.closed {
+			t.Errorf("a pair more: %+v", s)
+		}
+		if _, _, err := b.Want(""); err == nil || err.Error() != "box has several pairs, name one of main, other" {
+			t.Errorf("no name: %v", err)
+		}
+		config.Pairs[0].FailAfter *= 2
+		reload(config.Pairs[:1])
+		if s := b.State(); len(s.Pairs) != 1 || s.Pairs[0].Word != Emulating || !first.closed || bench.held != 1 {
+			t.Errorf("one changed, one gone: %+v, %d held", s, bench.held)
+		}
+		config.Pairs[0].Boot.Profile = "nope"
+		if err := b.Reload(t.Context(), config.Pairs); err == nil || !strings.Contains(err.Error(), "pair main: boot: profile") {
+			t.Errorf("bad boot profile: %v", err)
+		}
+	})
+}

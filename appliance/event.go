@@ -15,6 +15,7 @@ const (
 	KindState    Kind = "state"    // a pair's word changed
 	KindLink     Kind = "link"     // a link event begins or ends
 	KindReset    Kind = "reset"    // the box went back to its boot state
+	KindReload   Kind = "reload"   // the configuration was read again
 	KindEngine   Kind = "engine"   // an engine started, died, was started again
 	KindVerdict  Kind = "verdict"  // the ledger's verdict changed
 	KindShutdown Kind = "shutdown" // the daemon stops

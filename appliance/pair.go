@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -29,6 +31,7 @@ type pair struct {
 	calls chan func()   // run by the loop
 	gone  chan string   // a port has vanished
 	back  chan struct{} // a port has come
+	end   context.CancelFunc
 	ended chan struct{} // closed when the loop has
 
 	// The loop's own.
@@ -50,6 +53,25 @@ func newPair(b *Box, c PairConfig) *pair {
 		gone: make(chan string, 2), back: make(chan struct{}, 1),
 		state: PairState{Name: c.Name, Word: Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
 	}
+}
+
+// begin runs the pair's goroutines in the group.
+func (p *pair) begin(ctx context.Context, group *errgroup.Group) {
+	ctx, p.end = context.WithCancel(ctx)
+	group.Go(func() error { return p.run(ctx) })
+	group.Go(func() error { return p.watch(ctx) })
+}
+
+// prepare takes the ports, if they are not held yet.
+func (p *pair) prepare(ctx context.Context) error {
+	if p.held != nil {
+		return nil
+	}
+	held, err := p.box.ports.Prepare(ctx, p.cfg)
+	if err == nil {
+		p.held = held
+	}
+	return err
 }
 
 // run keeps an engine running until ctx ends, then gives the ports back.
@@ -74,11 +96,8 @@ func (p *pair) run(ctx context.Context) error {
 // session prepares the ports, starts an engine and attends to it until it
 // ends, the ports vanish, or ctx ends.
 func (p *pair) session(ctx context.Context) (err error) {
-	if p.held == nil {
-		if p.held, err = p.box.ports.Prepare(ctx, p.cfg); err != nil {
-			p.held = nil
-			return err
-		}
+	if err := p.prepare(ctx); err != nil {
+		return err
 	}
 	starting, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()

@@ -149,6 +149,23 @@ func (k *Keyring) Accept(name string, scope Scope, secret string) error {
 	return nil
 }
 
+// Retain drops the tokens of the configuration but those with the secrets:
+// of a configuration that was read again.
+func (k *Keyring) Retain(secrets ...string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	stay := map[string]bool{}
+	for _, s := range secrets {
+		stay[digest(s)] = true
+	}
+	for hash, t := range k.tokens {
+		if t.Config && !stay[hash] {
+			delete(k.tokens, hash)
+			k.dropSessions(t.Name)
+		}
+	}
+}
+
 // Mint makes a token in the place of one of the same name, and returns its
 // secret, which is never shown again.
 func (k *Keyring) Mint(name string, scope Scope) (secret string, t Token, err error) {

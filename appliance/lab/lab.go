@@ -80,6 +80,10 @@ func Find(name string) (Lab, error) {
 	if err := json.Unmarshal(b, &l); err != nil {
 		return l, fmt.Errorf("lab %s: %w", name, err)
 	}
+	// A daemon that was started again may be elsewhere.
+	if d := running(name); d.API != "" && isDaemon(d.PID, name) {
+		l.API, l.PID = d.API, d.PID
+	}
 	return l, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -39,6 +40,18 @@ unharmed (or not at all, with fallback = "cut") until it is started again.`,
 	return c
 }
 
+// daemon is all that runs.
+type daemon struct {
+	path   string // of the configuration
+	config appliance.Config
+	store  *appliance.Store
+	box    *appliance.Box
+	keys   *access.Keyring
+	server *api.Server
+	listen net.Listener
+	log    *slog.Logger
+}
+
 // serve runs the daemon until ctx ends.
 func serve(ctx context.Context, path string, log *slog.Logger) error {
 	config, err := appliance.ReadConfig(path)
@@ -54,66 +67,120 @@ func serve(ctx context.Context, path string, log *slog.Logger) error {
 		return err
 	}
 	defer unlock()
-	l, err := net.Listen("tcp", config.API.Listen)
-	if err != nil {
+	d := daemon{path: path, config: config, store: store, log: log}
+	if err := d.open(ctx); err != nil {
+		return err
+	}
+	return d.run(ctx)
+}
+
+// open takes the address and the ports, and makes the API.
+func (d *daemon) open(ctx context.Context) (err error) {
+	if d.listen, err = net.Listen("tcp", d.config.API.Listen); err != nil {
 		return fmt.Errorf("API: %w; want a free address as api.listen", err)
 	}
-	box, err := appliance.Open(ctx, appliance.Parts{
-		Name: config.Name, Version: version, Pairs: config.Pairs, Store: store,
-		Ports: appliance.KernelPorts{Store: store, Listen: config.API.Listen}, Engines: appliance.WireEngines{},
+	d.box, err = appliance.Open(ctx, appliance.Parts{
+		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
+		Ports:   appliance.KernelPorts{Store: d.store, Listen: d.config.API.Listen},
+		Engines: appliance.WireEngines{},
 	})
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return errors.Join(err, d.listen.Close())
 	}
-	server, err := face(config, box, log)
-	if err != nil {
-		return errors.Join(err, l.Close(), box.Close())
+	if err := d.face(); err != nil {
+		return errors.Join(err, d.listen.Close(), d.box.Close())
 	}
-	return runAll(ctx, config, store, box, server, l, log)
+	return nil
 }
 
 // face makes the API of the box.
-func face(config appliance.Config, box *appliance.Box, log *slog.Logger) (*api.Server, error) {
-	keys, err := access.Open(config.State, time.Now)
+func (d *daemon) face() (err error) {
+	if d.keys, err = access.Open(d.config.State, time.Now); err != nil {
+		return err
+	}
+	if err := d.accept(d.config.API.Tokens); err != nil {
+		return err
+	}
+	if !d.keys.Claimed() && len(d.config.API.Tokens) == 0 {
+		d.log.Info("nobody has claimed the box yet: the panel asks for this code", "code", d.keys.ClaimCode())
+	}
+	audit, err := access.OpenAudit(d.config.State)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, t := range config.API.Tokens {
-		scope, err := access.ParseScope(t.Scope)
-		if err != nil {
-			return nil, err
-		}
-		if err := keys.Accept(t.Name, scope, t.Secret); err != nil {
-			return nil, err
-		}
-	}
-	if !keys.Claimed() && len(config.API.Tokens) == 0 {
-		log.Info("the box has no password yet: claim it in the panel", "code", keys.ClaimCode())
-	}
-	audit, err := access.OpenAudit(config.State)
-	if err != nil {
-		return nil, err
-	}
-	return api.New(api.Config{Box: box, Keys: keys, Audit: audit, Version: version, Hosts: config.API.AllowedHosts, Log: log})
+	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Hosts: d.config.API.AllowedHosts, Log: d.log})
+	return err
 }
 
-// runAll runs box and API side by side; the first to fail ends the other.
-func runAll(ctx context.Context, config appliance.Config, store *appliance.Store, box *appliance.Box, server *api.Server, l net.Listener, log *slog.Logger) error {
-	daemon := appliance.Daemon{PID: os.Getpid(), API: "http://" + reachable(l.Addr())}
-	if err := store.Save(appliance.DaemonFile, daemon); err != nil {
-		return errors.Join(err, l.Close(), box.Close())
+// accept lets the tokens of the configuration in, and no others of an
+// earlier one.
+func (d *daemon) accept(tokens []appliance.TokenConfig) error {
+	var secrets []string
+	for _, t := range tokens {
+		scope, err := access.ParseScope(t.Scope)
+		if err != nil {
+			return err
+		}
+		if err := d.keys.Accept(t.Name, scope, t.Secret); err != nil {
+			return err
+		}
+		secrets = append(secrets, t.Secret)
 	}
-	log.Info("farlink runs", "version", version, "box", config.Name, "api", daemon.API)
+	d.keys.Retain(secrets...)
+	return nil
+}
+
+// run runs box and API side by side; the first to fail ends the others.
+func (d *daemon) run(ctx context.Context) error {
+	where := appliance.Daemon{PID: os.Getpid(), API: "http://" + reachable(d.listen.Addr())}
+	if err := d.store.Save(appliance.DaemonFile, where); err != nil {
+		return errors.Join(err, d.listen.Close(), d.box.Close())
+	}
+	d.log.Info("farlink runs", "version", version, "box", d.config.Name, "api", where.API)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return box.Run(ctx) })
-	group.Go(func() error { return server.Run(ctx) })
-	group.Go(func() error { return server.Serve(ctx, l) })
-	group.Go(func() error { return logEvents(ctx, box, log) })
-	err := errors.Join(group.Wait(), store.Remove(appliance.DaemonFile))
+	group.Go(func() error { return d.box.Run(ctx) })
+	group.Go(func() error { return d.server.Run(ctx) })
+	group.Go(func() error { return d.server.Serve(ctx, d.listen) })
+	group.Go(func() error { return logEvents(ctx, d.box, d.log) })
+	group.Go(func() error { return d.reloads(ctx) })
+	err := errors.Join(group.Wait(), d.store.Remove(appliance.DaemonFile))
 	if err == nil {
-		log.Info("farlink stopped, ports given back")
+		d.log.Info("farlink stopped, ports given back")
 	}
 	return err
+}
+
+// reloads reads the configuration again at each SIGHUP. One that is not good
+// changes nothing.
+func (d *daemon) reloads(ctx context.Context) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hangups:
+			if err := d.reload(ctx); err != nil {
+				d.log.Error("configuration not taken, all stays as it was", "error", err)
+			}
+		}
+	}
+}
+
+func (d *daemon) reload(ctx context.Context) error {
+	config, err := appliance.ReadConfig(d.path)
+	if err != nil {
+		return err
+	}
+	if err := d.box.Reload(ctx, config.Pairs); err != nil {
+		return err
+	}
+	if config.API.Listen != d.config.API.Listen || config.State != d.config.State || config.Name != d.config.Name ||
+		!slices.Equal(config.API.AllowedHosts, d.config.API.AllowedHosts) {
+		d.log.Warn("name, state, api.listen and api.allowed_hosts change with the next start")
+	}
+	return d.accept(config.API.Tokens)
 }
 
 // reachable is the address as a client on this machine would dial it.
