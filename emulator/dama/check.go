@@ -111,7 +111,7 @@ func (c *Config) checkSlots(report link.Report) {
 	promised, terminals := c.Station.CRA, 1
 	for i := range c.Background {
 		b := &c.Background[i]
-		at := report.Under("background." + strconv.Itoa(i))
+		at := report.Under("background[" + strconv.Itoa(i) + "]")
 		b.check(at)
 		b.Station.check(c, w, slot*link.Rate(g.limit()), at.Under("station"))
 		promised += link.Rate(b.Count) * b.Station.CRA

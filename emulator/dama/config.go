@@ -1,8 +1,6 @@
 package dama
 
 import (
-	"fmt"
-
 	"farlink/emulator/link"
 	"farlink/emulator/queue"
 )
@@ -221,17 +219,9 @@ func (s *StationConfig) queue(c *Config, peak link.Rate) queue.Config {
 	total, _ := c.Latency()
 	return q.Complete(2*c.Hop + link.Duration(total)*c.Superframe)
 }
-
 // Waiting returns the station's queue with its rate and limit set.
 func (c Config) Waiting() queue.Config {
 	rate := c.Peak()
 	c = c.Complete()
 	return c.Station.queue(&c, rate)
-}
-
-// String describes the carrier in a line.
-func (c Config) String() string {
-	c = c.Complete()
-	w, _ := c.waveform()
-	return fmt.Sprintf("%s, %d × %d Bd, superframe %v, %s, %s", c.Standard, c.Carriers, c.SymbolRate, c.Superframe, w.Name, c.Encapsulation)
 }

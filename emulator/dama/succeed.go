@@ -102,7 +102,8 @@ func (c *Carrier) inherit(o *Carrier, now link.Time) {
 		}
 		t.backlog = min(was.backlog, t.limit)
 		t.state, t.tries, t.due = was.state, was.tries, was.due
-		t.source.on, t.source.turn, t.source.rest = was.source.on, was.source.turn, was.source.rest
+		t.source.begun, t.source.on = was.source.begun, was.source.on
+		t.source.turn, t.source.rest = was.source.turn, was.source.rest
 		t.succeed(was)
 		c.ncc.accounts[i].succeed(&o.ncc.accounts[i])
 		c.ncc.accounts[i].on = o.ncc.accounts[i].on

@@ -38,6 +38,7 @@ var kinds = [...]string{"cbr", "on_off", "poisson", "self_similar", "replay"}
 // by terminal and superframe, so that it is the same whatever else happens.
 type source struct {
 	kind    kind
+	begun   bool
 	on      bool
 	mean    int64   // bytes a superframe, 16 fractional bits
 	rest    int64   // the fraction not yet arrived
@@ -84,6 +85,14 @@ func frames(d, superframe link.Duration) float64 {
 
 // arrive returns the bytes of burst payload that come in superframe n.
 func (s *source) arrive(d link.Draw, id int, n uint64) int64 {
+	if !s.begun {
+		// As if it had gone on for long: on with its share of the time.
+		s.begun, s.turn = true, n
+		s.on = d.Chance(index(id, n, 1), s.length[1]/(s.length[0]+s.length[1]))
+		if s.kind == selfSimilar {
+			s.on = !s.on // toggled at once, for its length
+		}
+	}
 	switch s.kind {
 	case poissonian:
 		return int64(poisson(d.Float(index(id, n, 0)), s.packets)) * s.cost
