@@ -109,8 +109,15 @@ func (c *Carrier) add(t terminal, a account) {
 	}
 }
 
+// lateness is how far into a run a carrier that nobody has told the time may
+// begin as if from the beginning of the run; later it begins where it is told.
+const lateness = 60 * link.Second
+
 // advance begins every superframe that is due by t.
 func (c *Carrier) advance(t link.Time) {
+	if !c.primed && c.tick == 0 && t > link.Time(lateness) {
+		c.beginAt(t.Add(-c.cfg.Superframe))
+	}
 	for c.next <= t {
 		// Once every pipeline holds calm only, a superframe is a function
 		// of its number, and those nobody sees may be passed over.

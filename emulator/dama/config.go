@@ -219,6 +219,7 @@ func (s *StationConfig) queue(c *Config, peak link.Rate) queue.Config {
 	total, _ := c.Latency()
 	return q.Complete(2*c.Hop + link.Duration(total)*c.Superframe)
 }
+
 // Waiting returns the station's queue with its rate and limit set.
 func (c Config) Waiting() queue.Config {
 	rate := c.Peak()
