@@ -212,6 +212,15 @@ func (e *Engine) SetMode(m steer.Mode) error {
 	return err
 }
 
+// Memory asks what the engine's own runtime did: how much it allocated.
+func (e *Engine) Memory() (Memory, error) {
+	a, err := e.ask(ask{Verb: verbHeap})
+	if err != nil {
+		return Memory{}, err
+	}
+	return *a.Memory, nil
+}
+
 // Events returns what happens to the engine by itself.
 func (e *Engine) Events() <-chan Event { return e.events }
 

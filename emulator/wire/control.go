@@ -27,6 +27,7 @@ const (
 	verbApply verb = "apply"
 	verbRun   verb = "run"
 	verbMode  verb = "mode"
+	verbHeap  verb = "heap"
 	verbStop  verb = "stop"
 )
 
@@ -35,6 +36,7 @@ type answer struct {
 	Error   string   `json:",omitempty"`
 	Applied *Applied `json:",omitempty"`
 	Report  *Report  `json:",omitempty"`
+	Memory  *Memory  `json:",omitempty"`
 	Event   *Event   `json:",omitempty"`
 }
 

@@ -79,6 +79,8 @@ func (s *server) handle(a *ask, r *answer) (err error) {
 		r.Applied, err = s.m.apply(a.Doc, a.Verb == verbRun)
 	case verbMode:
 		s.m.wire.SetMode(steer.Mode(a.Mode))
+	case verbHeap:
+		r.Memory = heap()
 	case verbStop:
 		s.m.stop()
 		s.m.close()
@@ -132,15 +134,18 @@ func (m *machine) apply(doc []byte, fresh bool) (*Applied, error) {
 	}, nil
 }
 
+func heap() *Memory {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return &Memory{Allocations: m.Mallocs, HeapBytes: m.HeapAlloc, Collections: m.NumGC}
+}
+
 // tidy collects garbage once old emulators and documents have piled up. The
 // loops meet two short stops and no more.
 func (s *server) tidy() {
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	if now.HeapAlloc > s.heap+64<<20 {
+	if heap().HeapBytes > s.heap+64<<20 {
 		runtime.GC()
-		runtime.ReadMemStats(&now)
-		s.heap = now.HeapAlloc
+		s.heap = heap().HeapBytes
 	}
 }
 

@@ -26,6 +26,13 @@ type Applied struct {
 	Build  link.Duration // building the emulator, aside from the frames
 }
 
+// Memory is what the engine's own runtime did since it began.
+type Memory struct {
+	Allocations uint64
+	HeapBytes   uint64
+	Collections uint32
+}
+
 // Event is something that happened to the engine by itself.
 type Event struct {
 	At   time.Time

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -53,8 +54,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// Remove unpins everything under dir and removes it. What was attached is
-// detached as soon as no process holds it; the ports are as they were.
+// Remove detaches and unpins everything under dir and removes it; the ports
+// are as they were before the first Open.
 func Remove(dir string) error {
 	if err := removePins(dir); err != nil {
 		return err
@@ -70,6 +71,14 @@ func Remove(dir string) error {
 }
 
 func removePins(dir string) error {
+	for _, pin := range linkPins {
+		if l, err := link.LoadPinnedLink(filepath.Join(dir, pin), nil); err == nil {
+			// At once, and not when the last process lets go. That of a
+			// port that is gone is detached already.
+			_ = l.Detach()
+			l.Close()
+		}
+	}
 	pins, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unpin steer: %w", err)

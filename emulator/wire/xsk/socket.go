@@ -2,6 +2,7 @@ package xsk
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -114,7 +115,15 @@ func (s *Socket) bind(u *Umem, o Options, first bool) error {
 		sa.Flags = unix.XDP_SHARED_UMEM
 		sa.Shared_umem_fd = uint32(u.fd)
 	}
-	_, _, e := unix.Syscall(unix.SYS_BIND, uintptr(s.fd), uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa))
+	var e unix.Errno
+	// The socket of a process that was killed goes a little after it.
+	for range 200 {
+		_, _, e = unix.Syscall(unix.SYS_BIND, uintptr(s.fd), uintptr(unsafe.Pointer(&sa)), unsafe.Sizeof(sa))
+		if e != unix.EBUSY {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	switch e {
 	case 0:
 		return nil
