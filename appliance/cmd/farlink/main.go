@@ -65,13 +65,25 @@ Try it without hardware:
   farlink lab exec a -- ping -c 3 10.77.0.2
   farlink lab down`,
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRun:  func(*cobra.Command, []string) { *understood = true },
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
 		simCommand(), replayCommand())
+	note(root, understood)
 	return root, understood
+}
+
+// note sets began once a command of the tree has been understood and begins.
+func note(c *cobra.Command, began *bool) {
+	if does := c.RunE; does != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			*began = true
+			return does(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		note(sub, began)
+	}
 }
 
 // group is a command that only holds others.

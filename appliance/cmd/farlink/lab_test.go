@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+
+	"farlink/appliance"
+	"farlink/appliance/lab"
+)
+
+// traces lists what of the lab the kernel still knows.
+func traces(t *testing.T, name string, programs []ebpf.ProgramID) (left []string) {
+	for _, pattern := range []string{"/run/netns/" + name + "*", "/sys/fs/bpf/farlink/*" + name + "*", lab.Root + "/" + name} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, found...)
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), name) && strings.Contains(string(b), "serve") {
+			left = append(left, path)
+		}
+	}
+	for _, id := range programs {
+		if p, err := ebpf.NewProgramFromID(id); err == nil {
+			left = append(left, fmt.Sprintf("BPF program %d", id))
+			p.Close()
+		}
+	}
+	return left
+}
+
+// programs are those on the lab's ports.
+func programs(t *testing.T, l lab.Lab) (ids []ebpf.ProgramID) {
+	var links []struct {
+		XDP struct {
+			Prog struct{ ID ebpf.ProgramID }
+		}
+	}
+	out := sh(t, "ip -n "+l.Name+"-box -d -j link")
+	if err := json.Unmarshal([]byte(out), &links); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range links {
+		if p.XDP.Prog.ID != 0 {
+			ids = append(ids, p.XDP.Prog.ID)
+		}
+	}
+	return ids
+}
+
+// gone takes the lab down and looks for what stays.
+func gone(t *testing.T, l lab.Lab) {
+	t.Helper()
+	ids := programs(t, l)
+	if len(ids) != 2 {
+		t.Errorf("programs %v on the ports, want one each", ids)
+	}
+	must(t, "lab", "down", "--name", l.Name)
+	// The kernel frees programs and namespaces a moment later.
+	var left []string
+	for range 50 {
+		if left = traces(t, l.Name, ids); len(left) == 0 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("lab down leaves %v", left)
+}
+
+func TestLabEndToEnd(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat", "--seed", "7")
+	for _, to := range []string{"10.77.0.2", "fd77::2"} {
+		// 300 ms each way, and what two hosts and their scheduler take.
+		if rtt := least(t, ping(t, l, to, 3)); rtt < 600 || rtt > 640 {
+			t.Errorf("round trip to %s through the satellite is %v ms, want 600", to, rtt)
+		}
+	}
+	status, body := ask(t, l, http.MethodPut, "/link", `{"profile": "clear"}`)
+	var a appliance.Applied
+	if err := json.Unmarshal([]byte(body), &a); err != nil || status != http.StatusOK || !a.Hitless || !a.Effective {
+		t.Errorf("PUT: %d %s", status, body)
+	}
+	if rtt := least(t, ping(t, l, "10.77.0.2", 5)); rtt > 40 {
+		t.Errorf("round trip through a clear wire is %v ms", rtt)
+	}
+	if out := must(t, "status", "--lab", l.Name); !strings.Contains(out, "clear@") || !strings.Contains(out, "EMULATING") {
+		t.Errorf("status:\n%s", out)
+	}
+	if out := must(t, "apply", "--lab", l.Name, "--seed", "9", "geo/qirse-sat"); !strings.Contains(out, "main: geo/qirse-sat@") || !strings.Contains(out, "seed 9") {
+		t.Errorf("apply:\n%s", out)
+	}
+	gone(t, l)
+}
+
+func TestLinkEvents(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	least(t, ping(t, l, "10.77.0.2", 2))
+	if status, body := ask(t, l, http.MethodPost, "/link/events", `{"kind": "cut", "duration": "1500ms"}`); status != http.StatusAccepted {
+		t.Fatalf("%d %s", status, body)
+	}
+	if s := state(t, l); s.Word != appliance.Cutting || s.Event == nil {
+		t.Errorf("during the cut: %+v", s)
+	}
+	out, _, _ := farlink(t, "lab", "exec", "--name", l.Name, "a", "ping", "-c", "3", "-i", "0.2", "-W", "0.3", "10.77.0.2")
+	if !strings.Contains(out, " 0 received") {
+		t.Errorf("frames pass a link that is cut:\n%s", out)
+	}
+	eventually(t, 3*time.Second, "the cut ends", func() bool { return state(t, l).Word == appliance.Emulating })
+	least(t, ping(t, l, "10.77.0.2", 2))
+}
+
+func TestKilledDaemon(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	must(t, "apply", "--lab", l.Name, "--seed", "5", "geo/qirse-t")
+	syscall.Kill(l.PID, syscall.SIGKILL)
+	if rtt := least(t, ping(t, l, "10.77.0.2", 3)); rtt > 40 {
+		t.Errorf("round trip without a daemon is %v ms, want none of the link", rtt)
+	}
+	c := another("serve", "--config", lab.Root+"/"+l.Name+"/config.toml")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "the daemon is back", func() bool {
+		l, err := lab.Find(l.Name)
+		return err == nil && l.PID == c.Process.Pid
+	})
+	l, err := lab.Find(l.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "the last want is in force", func() bool {
+		s := state(t, l)
+		return s.Word == appliance.Emulating && s.Want.Profile == "geo/qirse-t" && s.Want.Seed == 5
+	})
+	// And once more, daemon and engine together, with nobody to clean up.
+	syscall.Kill(state(t, l).Engine.PID, syscall.SIGKILL)
+	c.Process.Kill()
+	c.Wait()
+	gone(t, l)
+}
+
+func TestKilledEngine(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	syscall.Kill(state(t, l).Engine.PID, syscall.SIGKILL)
+	eventually(t, 5*time.Second, "a new engine runs", func() bool {
+		s := state(t, l)
+		return s.Word == appliance.Emulating && s.Engine.Restarts == 1
+	})
+	if rtt := least(t, ping(t, l, "10.77.0.2", 3)); rtt < 600 {
+		t.Errorf("round trip through the new engine is %v ms, want 600", rtt)
+	}
+}
+
+func TestTwoLabs(t *testing.T) {
+	t.Parallel()
+	one, two := labUp(t, "--profile", "geo/qirse-sat"), labUp(t)
+	if one.API == two.API || one.Token == two.Token {
+		t.Errorf("labs share something: %+v %+v", one, two)
+	}
+	if a, b := least(t, ping(t, one, "10.77.0.2", 2)), least(t, ping(t, two, "10.77.0.2", 2)); a < 600 || b > 40 {
+		t.Errorf("round trips %v and %v ms, want 600 and next to none", a, b)
+	}
+	out := must(t, "lab", "list")
+	if !strings.Contains(out, one.Name) || !strings.Contains(out, two.Name) {
+		t.Errorf("lab list:\n%s", out)
+	}
+	gone(t, one)
+	least(t, ping(t, two, "10.77.0.2", 2))
+}
+
+func TestTerminateUnderLoad(t *testing.T) {
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	before := sh(t, "ip -n "+l.Name+"-box -o link show a1")
+	flood := another("lab", "exec", "--name", l.Name, "a", "--", "ping", "-f", "-s", "1000", "-w", "20", "10.77.0.2")
+	if err := flood.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer flood.Wait()
+	defer flood.Process.Kill()
+	eventually(t, 5*time.Second, "frames flow", func() bool { return state(t, l).Figures.Down.PacketsOut > 100 })
+	syscall.Kill(l.PID, syscall.SIGTERM)
+	eventually(t, 5*time.Second, "the daemon ends", func() bool { return syscall.Kill(l.PID, 0) != nil })
+	after := sh(t, "ip -n "+l.Name+"-box -o link show a1")
+	if strings.Contains(after, "xdp") || strings.Contains(after, "PROMISC") || !strings.Contains(before, "xdp") || !strings.Contains(before, "PROMISC") {
+		t.Errorf("ports given back as %s, were %s", after, before)
+	}
+	log := sh(t, "cat "+lab.Root+"/"+l.Name+"/daemon.log")
+	if !strings.Contains(log, "ports given back") || strings.Contains(log, "level=ERROR") {
+		t.Errorf("log:\n%s", log)
+	}
+	if left, _ := filepath.Glob("/sys/fs/bpf/farlink/*" + l.Name + "*"); len(left) > 0 {
+		t.Errorf("pins left: %v", left)
+	}
+}
+
+func TestPortVanishes(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	sh(t, "ip -n "+l.Name+"-box link del a1")
+	eventually(t, 5*time.Second, "a fault", func() bool { return state(t, l).Word == appliance.Fault })
+	eventually(t, 5*time.Second, "the reason", func() bool { return strings.Contains(state(t, l).Why, "port a1") })
+	sh(t, strings.NewReplacer("NAME", l.Name).Replace(`ip -n NAME-box link add a1 type veth peer name a0 netns NAME-a
+		ip netns exec NAME-a ethtool -K a0 tx off >/dev/null
+		ip -n NAME-a addr add 10.77.0.1/24 dev a0; ip -n NAME-a link set a0 up`))
+	eventually(t, 10*time.Second, "the link stands again", func() bool { return state(t, l).Word == appliance.Emulating })
+	least(t, ping(t, l, "10.77.0.2", 3))
+}
