@@ -111,6 +111,8 @@ func TestSucceedAcrossKinds(t *testing.T) {
 		"[leo]\nup = \"10Mbit/s\"\n[up.queue]\nlimit = \"5MB\"\n",
 		"[up.wlan]\nrate = \"4Mbit/s\"\nlimit = \"5MB\"\n",
 		"[up.delivery]\ntimes_ms = [1, 2, 3, 7]\nlimit = \"5MB\"\n",
+		"[up.train]\nline = [{at = \"0\", delay = \"20ms\", offsets = [\"0\"]}, {at = \"1s\", delay = \"30ms\", offsets = [\"0\", \"1ms\"]}, {at = \"2s\", delay = \"20ms\", offsets = [\"0\"]}]\n" +
+			"[up.train.heavy]\ntimes_ms = [1, 2, 3, 7]\nlimit = \"5MB\"\n",
 	}
 	for i := range docs {
 		for j := range docs {

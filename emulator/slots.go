@@ -59,6 +59,8 @@ func server(w link.Way, way profiles.Way, s *station) link.Stage {
 		return stage.NewWLAN(*way.WLAN, draw)
 	case "delivery":
 		return stage.NewDelivery(*way.Delivery, draw)
+	case "train":
+		return stage.NewTrain(*way.Train, draw)
 	case "carrier":
 		return sat.NewCarrier(*way.Carrier, way.Queue, w, s.sky)
 	}

@@ -119,7 +119,7 @@ func (r *reader) checkServers(p *Profile, w link.Way) {
 		there bool
 	}{
 		{at + ".carrier", way.Carrier != nil}, {at + ".wlan", way.WLAN != nil}, {at + ".delivery", way.Delivery != nil},
-		{"leo", p.LEO != nil}, {"lte", p.LTE != nil}, {"dama", p.DAMA != nil && w == link.Up},
+		{at + ".train", way.Train != nil}, {"leo", p.LEO != nil}, {"lte", p.LTE != nil}, {"dama", p.DAMA != nil && w == link.Up},
 	} {
 		if s.there {
 			names = append(names, s.name)
@@ -142,6 +142,9 @@ func (r *reader) checkReplaced(p *Profile, w link.Way) {
 	}
 	if way.Delivery != nil {
 		way.Delivery.Check(r.under(at + ".delivery"))
+	}
+	if way.Train != nil {
+		way.Train.Check(r.under(at + ".train"))
 	}
 }
 

@@ -36,14 +36,6 @@ type Profile struct {
 	About  string `toml:"about"`  // what it is, for people
 	Source string `toml:"source"` // where its figures come from
 
-	Expect Expect `toml:"expect"` // what a measurement should find
-
-	Geo *sat.Geo    `toml:"geo"` // where the stations stand; gives both ways their delay
-	LEO *leo.Config `toml:"leo"` // satellites in low orbit: rate, loss and path of both ways
-
-	LTE  *lte.Config  `toml:"lte"`  // a cell, which serves both ways
-	DAMA *dama.Config `toml:"dama"` // a DVB-RCS return link, which serves the way up
-
 	// Medium names what links share: those of one medium stand in one
 	// cell, on one return carrier, under one sky; the first one's lte and
 	// dama tables hold. Empty: the link has its own.
@@ -52,8 +44,15 @@ type Profile struct {
 	// medium, 1..100; 0 is 1.
 	Weight int `toml:"weight"`
 
+	Expect Expect `toml:"expect"` // what a measurement should find
+
 	Down Way `toml:"down"` // towards the device
 	Up   Way `toml:"up"`   // from the device
+
+	Geo  *sat.Geo     `toml:"geo"`  // where the stations stand; gives both ways their delay
+	LEO  *leo.Config  `toml:"leo"`  // satellites in low orbit: rate, loss and path of both ways
+	LTE  *lte.Config  `toml:"lte"`  // a cell, which serves both ways
+	DAMA *dama.Config `toml:"dama"` // a DVB-RCS return link, which serves the way up
 }
 
 // Expect is what a measurement through the link should find. Zero is "not

@@ -148,10 +148,8 @@ func (w *referee) table(path, plain string, t reflect.Type) {
 	for _, f := range fields {
 		sf := t.FieldByIndex(f.index)
 		if inner, _ := structOf(sf.Type); inner == nil {
-			if !said {
-				w.b.WriteByte('\n')
-			}
 			if text := w.comment(t, f.index); text != "" && !said {
+				w.b.WriteByte('\n')
 				w.say(text)
 			}
 			fmt.Fprintf(&w.b, "%s = %s\n", f.key, w.example(join(plain, f.key), sf.Type, w.comment(t, f.index)))

@@ -17,6 +17,7 @@ type Way struct {
 	Carrier      *sat.CarrierConfig    `toml:"carrier"`   // serves the queue in place of a rate
 	WLAN         *stage.WLANConfig     `toml:"wlan"`      // in place of the queue: a wireless LAN
 	Delivery     *stage.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
+	Train        *stage.TrainConfig    `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
 	Trace        *stage.TraceConfig    `toml:"trace"`     // a course that queue, loss and path follow
 	Loss         stage.LossConfig      `toml:"loss"`      // on the air
 	Corrupt      stage.CorruptConfig   `toml:"corrupt"`   // frames that arrive damaged
@@ -44,7 +45,7 @@ func (p *Profile) Delay(w link.Way) link.Duration {
 func (p *Profile) RTT() link.Duration { return p.Delay(link.Down) + p.Delay(link.Up) }
 
 // Server names what lets packets out of way w, as the key of its table:
-// queue, carrier, wlan, delivery, leo, lte or dama.
+// queue, carrier, wlan, delivery, train, leo, lte or dama.
 func (p *Profile) Server(w link.Way) string {
 	way := p.Of(w)
 	switch {
@@ -58,6 +59,8 @@ func (p *Profile) Server(w link.Way) string {
 		return "wlan"
 	case way.Delivery != nil:
 		return "delivery"
+	case way.Train != nil:
+		return "train"
 	case way.Carrier != nil:
 		return "carrier"
 	}
@@ -80,6 +83,8 @@ func (p *Profile) Rate(w link.Way) link.Rate {
 		return way.WLAN.Rate
 	case "delivery":
 		return way.Delivery.Mean()
+	case "train":
+		return way.Train.Heavy.Mean()
 	case "carrier":
 		rate, _ := p.carrier(w).Clear()
 		return rate
@@ -103,6 +108,8 @@ func (p *Profile) Peak(w link.Way) (link.Rate, link.Size) {
 		queue = way.WLAN.QueueConfig
 	case "delivery":
 		return 0, way.Delivery.Limit.Holds(rate)
+	case "train":
+		return 0, way.Train.Heavy.Limit.Holds(rate)
 	case "carrier":
 		_, rate = way.Carrier.Rates()
 	}
@@ -155,11 +162,21 @@ func (p *Profile) Effective(w link.Way) Way {
 		way.WLAN = &c
 	}
 	if way.Delivery != nil {
-		c := *way.Delivery
-		c.QueueConfig.Rate = p.Rate(w)
-		c.QueueConfig = c.QueueConfig.Complete(p.RTT())
-		c.QueueConfig.Rate = 0
+		c := delivered(*way.Delivery, p.RTT())
 		way.Delivery = &c
 	}
+	if way.Train != nil {
+		c := *way.Train
+		c.Heavy = delivered(c.Heavy, p.RTT())
+		way.Train = &c
+	}
 	return way
+}
+
+// delivered sets the limit of what waits for opportunities, if it is not set.
+func delivered(c stage.DeliveryConfig, rtt link.Duration) stage.DeliveryConfig {
+	c.Rate = c.Mean()
+	c.QueueConfig = c.QueueConfig.Complete(rtt)
+	c.Rate = 0
+	return c
 }
