@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -49,17 +50,32 @@ func (d Duration) Seconds() float64 { return float64(d) / 1e9 }
 // Milliseconds returns d in milliseconds.
 func (d Duration) Milliseconds() float64 { return float64(d) / 1e6 }
 
-// Time returns how long size bytes take at rate r; 0 when r is unlimited.
+// Time returns how long size bytes take at rate r, rounded down; 0 when r is
+// unlimited.
 func (r Rate) Time(size int) Duration {
-	if r <= 0 {
+	if r <= 0 || size <= 0 {
 		return 0
 	}
-	return Duration(int64(size) * 8e9 / int64(r))
+	return Duration(ratio(uint64(size), 8e9, uint64(r)))
 }
 
 // Bytes returns how many bytes rate r carries in d, rounded down.
 func (r Rate) Bytes(d Duration) Size {
-	return Size(float64(r) * d.Seconds() / 8)
+	if r <= 0 || d <= 0 {
+		return 0
+	}
+	return Size(ratio(uint64(r), uint64(d), 8e9))
+}
+
+// ratio returns a·b/c rounded down, by way of 128 bits; at most the largest
+// int64.
+func ratio(a, b, c uint64) int64 {
+	high, low := bits.Mul64(a, b)
+	if high >= c {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(high, low, c)
+	return int64(min(q, math.MaxInt64))
 }
 
 func (r Rate) String() string {
@@ -172,9 +188,16 @@ func format(n int64, units []unit) string {
 		if u.factor%10 != 0 || n == 0 || n > -u.factor && n < u.factor {
 			continue
 		}
-		if step := max(u.factor/1000, 1); n%step == 0 {
-			return strconv.FormatFloat(float64(n)/float64(u.factor), 'f', -1, 64) + u.name
+		step := max(u.factor/1000, 1)
+		if n%step != 0 {
+			continue
 		}
+		text := strconv.FormatInt(n/u.factor, 10)
+		if part := n % u.factor / step; part != 0 {
+			digits := strconv.FormatInt(1000+max(part, -part), 10)[1:]
+			text += "." + strings.TrimRight(digits, "0")
+		}
+		return text + u.name
 	}
 	return strconv.FormatInt(n, 10) + base
 }

@@ -1,0 +1,50 @@
+package link
+
+import "testing"
+
+func TestReasons(t *testing.T) {
+	seen := map[string]bool{}
+	for r := range Reason(Reasons) {
+		if s := r.String(); s == "" || s == "unknown" || seen[s] {
+			t.Errorf("reason %d is called %q", r, s)
+		}
+		seen[r.String()] = true
+	}
+	if s := Reason(Reasons).String(); s != "unknown" {
+		t.Errorf("what is no reason is called %q", s)
+	}
+	if (Fate{}).Lost() || !(Fate{Cause: Cause{Reason: Cut}}).Lost() {
+		t.Error("lost is what has a reason")
+	}
+}
+
+// TestMarkLink: the link's index and the flags do not touch each other.
+func TestMarkLink(t *testing.T) {
+	flags := ECT | CE | Corrupted | Duplicate | Reordered
+	for _, i := range []int{0, 1, 17, 255} {
+		m := flags.OnLink(i)
+		if m.Link() != i || m&flags != flags {
+			t.Errorf("link %d: mark %x", i, m)
+		}
+		if m = m.OnLink(3); m.Link() != 3 || m&flags != flags {
+			t.Errorf("link %d moved to 3: mark %x", i, m)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	if Never.Add(Second) != Never || Time(5).Add(7) != 12 || Time(12).Sub(5) != 7 || Time(15e8).Seconds() != 1.5 {
+		t.Error("arithmetic of instants")
+	}
+	if Down.Other() != Up || Up.Other() != Down || Down.String() != "down" || Up.String() != "up" {
+		t.Error("ways")
+	}
+}
+
+func TestReportUnder(t *testing.T) {
+	var got string
+	Report(func(path, _, _ string) { got = path }).Under("a").Under("b")("c", "", "")
+	if got != "a.b.c" {
+		t.Errorf("path %q, want a.b.c", got)
+	}
+}
