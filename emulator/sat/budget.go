@@ -3,6 +3,7 @@ package sat
 import (
 	"math"
 
+	"farlink/emulator/drift"
 	"farlink/emulator/link"
 )
 
@@ -69,7 +70,7 @@ func (l LegConfig) Clear(symbolRate float64) float64 {
 // leg is a LegConfig made ready to be asked.
 type leg struct {
 	clear, noise, control float64
-	walk                  *walk // nil without rain
+	walk                  *drift.Process // nil without rain
 	law                   Series
 	bias                  float64
 	fade                  Fade
@@ -78,7 +79,7 @@ type leg struct {
 func newLeg(c LegConfig, symbolRate float64, slot link.Duration, sky link.Draw) leg {
 	l := leg{clear: c.Clear(symbolRate), noise: c.Noise, control: c.PowerControl}
 	if r := c.Rain; r != nil && r.Rate > 0 {
-		l.walk, l.bias = newWalk(slot, sky), r.Bias
+		l.walk, l.bias = drift.New(slot, fadeTime, sky), r.Bias
 		l.law = r.path(c.Frequency).Series(either(r.Rainy, 5))
 	}
 	if c.Fade != nil {
@@ -91,7 +92,7 @@ func newLeg(c LegConfig, symbolRate float64, slot link.Duration, sky link.Draw) 
 func (l *leg) attenuation(slot uint64, at link.Time) float64 {
 	a := l.fade.Attenuation(at)
 	if l.walk != nil {
-		a += l.law.Attenuation(l.walk.at(slot) + l.bias)
+		a += l.law.Attenuation(l.walk.At(slot) + l.bias)
 	}
 	return a
 }

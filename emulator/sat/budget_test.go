@@ -83,8 +83,8 @@ func TestSharedSky(t *testing.T) {
 		if back.legs[1].attenuation(slot, 0) != gateway {
 			t.Fatalf("slot %d: two skies over the gateway", slot)
 		}
-		x := forward.legs[1].walk.at(slot)
-		near(t, "X over the terminal", back.legs[0].walk.at(slot), x, 0)
+		x := forward.legs[1].walk.At(slot)
+		near(t, "X over the terminal", back.legs[0].walk.At(slot), x, 0)
 		if terminal > 0.5 && back.legs[0].attenuation(slot, 0) <= terminal {
 			t.Errorf("slot %d: 30 GHz fades less than 20 GHz", slot)
 		}

@@ -164,12 +164,12 @@ func (c CarrierConfig) Check(report link.Report) {
 	if c.Uplink == nil && c.Downlink == nil {
 		report("downlink", "", "a leg: a table downlink (or uplink) with es_n0, or its budget")
 	}
-	c.Uplink.check(under("uplink", report))
+	c.Uplink.check(report.Under("uplink"))
 	if c.Uplink != nil && c.Uplink.Noise != 0 {
 		report("uplink.noise", number(c.Uplink.Noise), "none: the satellite looks at the warm earth, rain or not")
 	}
-	c.Downlink.check(under("downlink", report))
-	c.ACM.check(under("acm", report))
+	c.Downlink.check(report.Under("downlink"))
+	c.ACM.check(report.Under("acm"))
 }
 
 func (c CarrierConfig) checkSymbols(report link.Report) {
@@ -239,10 +239,10 @@ func (l *LegConfig) check(report link.Report) {
 	checkRange(report, "noise", l.Noise, 0, 10e3, "K")
 	checkRange(report, "power_control", l.PowerControl, 0, 30, "dB")
 	if l.Rain != nil {
-		l.Rain.check(under("rain", report))
+		l.Rain.check(report.Under("rain"))
 	}
 	if l.Fade != nil {
-		l.Fade.check(under("fade", report))
+		l.Fade.check(report.Under("fade"))
 	}
 }
 
@@ -277,9 +277,4 @@ func checkRange(report link.Report, path string, v, least, most float64, unit st
 	if !(least <= v && v <= most) {
 		report(path, number(v), strings.TrimSpace(fmt.Sprintf("%g to %g %s", least, most, unit)))
 	}
-}
-
-// under returns a report for what stands in the table called name.
-func under(name string, report link.Report) link.Report {
-	return func(path, got, want string) { report(name+"."+path, got, want) }
 }

@@ -1,8 +1,6 @@
 package sat
 
 import (
-	"math"
-
 	"farlink/emulator/link"
 )
 
@@ -10,59 +8,9 @@ import (
 // percent % of the time.
 func exceeding(percent float64) float64 { return -link.Quantile(percent / 100) }
 
-// fadeBeta is beta of P.1853-1, per second: the correlation of X falls to
-// 1/e in 5,000 s.
-const fadeBeta = 2e-4
-
-// maxLevels bounds how often a span is halved: slots from a microsecond up.
-const maxLevels = 40
-
-// walk is the Gaussian process X of P.1853-1, X_k = rho·X_(k-1) +
-// sqrt(1-rho²)·n_k, with random access: X at slot k is a function of (draw,
-// k) alone, at the cost of a dozen or two draws, whichever slot was asked
-// for before.
-//
-// The process is Markov, so between two values it is a bridge: its middle is
-// normal with mean r/(1+r²) times their sum and variance (1-r²)/(1+r²),
-// where r = exp(-beta·half the span). Slots a whole span apart, 26 time
-// constants or more (correlation below 1e-11), are drawn independently; the
-// slots between by halving, each from its own draw.
-type walk struct {
-	draw   link.Draw
-	levels int
-	pull   [maxLevels]float64 // by level: the weight of the two neighbours
-	spread [maxLevels]float64 // by level: the deviation of the middle
-}
-
-// newWalk returns the process in slots of the given length.
-func newWalk(slot link.Duration, draw link.Draw) *walk {
-	w := &walk{draw: draw}
-	step := slot.Seconds() * fadeBeta
-	for half := 1.0; half*step < 26 && w.levels < maxLevels; half *= 2 {
-		r := math.Exp(-step * half)
-		w.pull[w.levels] = r / (1 + r*r)
-		w.spread[w.levels] = math.Sqrt((1 - r*r) / (1 + r*r))
-		w.levels++
-	}
-	return w
-}
-
-// at returns X at slot k.
-func (w *walk) at(k uint64) float64 {
-	span := uint64(1) << w.levels
-	from := k &^ (span - 1)
-	left, right := w.draw.Normal(from), w.draw.Normal(from+span)
-	for n := w.levels - 1; k != from; n-- {
-		span >>= 1
-		middle := w.pull[n]*(left+right) + w.spread[n]*w.draw.Normal(from+span)
-		if k < from+span {
-			right = middle
-		} else {
-			from, left = from+span, middle
-		}
-	}
-	return left
-}
+// fadeTime is 1/beta of P.1853-1, beta = 2e-4 per second: the correlation of
+// X falls to 1/e in 5,000 s.
+const fadeTime = 5000 * link.Second
 
 // Rain is a table of a carrier's leg: rain on the path, as P.618-13 gives
 // its statistics and P.1853-1 its course in time.
