@@ -149,17 +149,19 @@ func (d table) moments() (mean, sd float64) {
 // jitter draws the deviation of each packet.
 type jitter struct {
 	distribution
+	normal   bool // the distribution wants no probability, only z
 	draw     link.Draw
-	halfLife float64 // ns; 0: none
-	keep     float64 // what a packet keeps of the last deviation; 0: nothing
-	fresh    float64 // sqrt(1-keep²)
-	z        float64 // the last deviation, as a standard normal value
+	halfLife float64       // ns; 0: none
+	gap      link.Duration // between packets, that keep is for
+	keep     float64       // what a packet keeps of the last deviation; 0: nothing
+	fresh    float64       // sqrt(1-keep²)
+	z        float64       // the last deviation, as a standard normal value
 	last     link.Time
 	begun    bool
 }
 
 func newJitter(c JitterConfig, draw link.Draw) *jitter {
-	j := &jitter{draw: draw, halfLife: float64(c.HalfLife), keep: c.Correlation}
+	j := &jitter{normal: c.Distribution == "normal", draw: draw, halfLife: float64(c.HalfLife), keep: c.Correlation, gap: -1}
 	j.fresh = math.Sqrt(1 - j.keep*j.keep)
 	switch c.Distribution {
 	case "uniform":
@@ -180,15 +182,19 @@ func newJitter(c JitterConfig, draw link.Draw) *jitter {
 
 // deviate returns the deviation of p in ns.
 func (j *jitter) deviate(p link.Packet) float64 {
-	if j.halfLife == 0 && j.keep == 0 {
-		u := j.draw.Float(p.Seq) + 0x1p-54
-		if _, ok := j.distribution.(normal); ok {
-			return j.at(u, link.Quantile(u))
-		}
-		return j.at(u, 0)
+	correlated := j.halfLife > 0 || j.keep > 0
+	if correlated {
+		j.correlate(p)
 	}
-	j.correlate(p)
-	return j.at(math.Erfc(-j.z/math.Sqrt2)/2, j.z)
+	switch {
+	case j.normal && correlated:
+		return j.at(0, j.z)
+	case j.normal:
+		return j.at(0, j.draw.Normal(p.Seq))
+	case correlated:
+		return j.at(math.Erfc(-j.z/math.Sqrt2)/2, j.z)
+	}
+	return j.at(j.draw.Float(p.Seq)+0x1p-54, 0)
 }
 
 // correlate moves z by one step of a first-order autoregression, whose
@@ -201,10 +207,12 @@ func (j *jitter) correlate(p link.Packet) {
 		return
 	}
 	if j.halfLife > 0 {
-		gap := max(0, p.When.Sub(j.last))
+		if gap := max(0, p.When.Sub(j.last)); gap != j.gap {
+			j.gap = gap
+			j.keep = math.Exp2(-float64(gap) / j.halfLife)
+			j.fresh = math.Sqrt(1 - j.keep*j.keep)
+		}
 		j.last = p.When
-		j.keep = math.Exp2(-float64(gap) / j.halfLife)
-		j.fresh = math.Sqrt(1 - j.keep*j.keep)
 	}
 	j.z = j.keep*j.z + j.fresh*fresh
 }

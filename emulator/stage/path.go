@@ -60,11 +60,11 @@ func (l *Path) Put(p link.Packet, out link.Sink) {
 	if l.due <= p.When {
 		l.Run(p.When, out)
 	}
-	due := p.When + link.Time(l.travel(p.When))
-	if l.jitter != nil {
-		due = max(p.When, due+link.Time(math.Round(l.jitter.deviate(p))))
+	travel := l.travel(p.When)
+	if l.jitter != nil { // rounded; never less than no time
+		travel = link.Duration(max(0, float64(travel)+l.jitter.deviate(p)+0.5))
 	}
-	due = max(due, l.last)
+	due := max(p.When+link.Time(travel), l.last)
 	l.last = due
 	l.sum.add(due.Sub(p.When))
 	if due == p.When && l.due == link.Never {
