@@ -7,5 +7,5 @@ import "embed"
 
 // Files holds index.html, the panel's modules and style, and vendor/.
 //
-//go:embed index.html *.js *.css vendor/*.js vendor/*.css
+//go:embed index.html icon.svg *.js *.css vendor/*.js vendor/*.css
 var Files embed.FS

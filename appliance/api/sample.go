@@ -117,7 +117,7 @@ func read(ps *PairSample, readings []appliance.Reading) {
 		switch r.Name {
 		case "rate_bps", "granted_bps":
 			w.Granted = r.Value
-		case "delay_ms":
+		case "delay_ms", "delay_asked_ms":
 			w.Delay = r.Value
 		case "queue_ms", "queue_delay_ms":
 			w.QueueMS = r.Value

@@ -1,0 +1,29 @@
+// Keys: one for each action. They never fire while something is typed, and
+// can be switched off (WCAG 2.1.4).
+import { actions, set, store, may } from './store.js'
+
+/** @type {Record<string, () => void>} */
+export const keys = {
+  b: () => may('drive') && actions.bypass(),
+  c: () => may('drive') && actions.cut(),
+  p: () => may('drive') && actions.flap(),
+  l: () => may('drive') && actions.lease(),
+  z: () => actions.undo(),
+  ' ': () => actions.freeze(),
+  '/': () => document.getElementById('find')?.focus(),
+  w: () => set({ way: store.way === 'down' ? 'up' : 'down' }),
+  '?': () => set({ help: !store.help }),
+}
+
+addEventListener('keydown', e => {
+  if (e.key === 'Escape' && store.help) return set({ help: false })
+  const at = /** @type {HTMLElement} */ (e.target)
+  const typing = at.closest('input, textarea, select, [contenteditable]')
+  // On a button, space and enter are the button's own.
+  const own = at.closest('button, a, summary') && (e.key === ' ' || e.key === 'Enter')
+  if (typing || own || e.ctrlKey || e.altKey || e.metaKey || store.prefs.keys === 'off' || store.page !== 'panel') return
+  const f = keys[e.key.toLowerCase()]
+  if (!f) return
+  e.preventDefault()
+  f()
+})

@@ -1,0 +1,52 @@
+// The list of profiles: search, four numbers each, one click or Enter to
+// apply.
+import { html } from './html.js'
+import { useState } from './vendor/hooks.js'
+import { actions, may, pair, set, store } from './store.js'
+import { t } from './words.js'
+
+/** rate shortens a rate. @param {string} s */
+const rate = s => (s === 'unlimited' ? '∞' : s.replace('bit/s', ''))
+
+/** numbers writes what identifies a profile. @param {any} p */
+function numbers(p) {
+  const speed = p.down === 'unlimited' && p.up === 'unlimited' ? t('no_rate') : `${rate(p.down)}/${rate(p.up)}bit/s`
+  return [t('rtt', p.rtt === '0ns' ? '0 ms' : p.rtt), speed, t('loss_n', p.loss), p.varies].filter(Boolean).join(' · ')
+}
+
+/** matches finds all words of a search. @param {any} p @param {string} search */
+const matches = (p, search) => search.toLowerCase().split(/\s+/).every(w => `${p.name} ${p.about} ${p.varies || ''}`.toLowerCase().includes(w))
+
+export function Profiles() {
+  const [search, look] = useState('')
+  const active = pair()?.links?.[0]?.profile
+  const found = store.profiles.filter(p => matches(p, search))
+  const move = (/** @type {KeyboardEvent} */ e) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
+    if (!step) return
+    e.preventDefault()
+    const all = [...document.querySelectorAll('.profiles button')]
+    const at = all.indexOf(/** @type {Element} */ (document.activeElement))
+    ;/** @type {HTMLElement|undefined} */ (all[Math.max(0, at + step)])?.focus()
+  }
+  const enter = (/** @type {KeyboardEvent} */ e) => {
+    if (e.key === 'Enter' && found.length && search && may('drive')) actions.apply(found[0].name)
+    if (e.key === 'Escape') look('')
+  }
+  return html`<nav class="card profiles" aria-labelledby="profiles" onKeyDown=${move}>
+    <h2 id="profiles">${t('profiles')}</h2>
+    <input id="find" type="search" aria-label=${t('find')} placeholder=${t('find') + '  /'} value=${search}
+      onInput=${(/** @type {any} */ e) => look(e.target.value)} onKeyDown=${enter} />
+    <ul>
+      ${found.map(p => html`<li key=${p.name}><button aria-pressed=${p.name === active} disabled=${!may('drive')}
+          title=${t('apply_profile', p.name)} onClick=${() => actions.apply(p.name)}>
+        <b>${p.name}</b> ${p.about}${!p.shipped && html` <em>${t('mine')}</em>`}
+        <small>${numbers(p)}</small>
+      </button></li>`)}
+    </ul>
+    ${!found.length && html`<p class="dim">${t('none_found')}</p>`}
+    <label class="seed">${t('next_seed')}
+      <input type="number" min="0" max="9007199254740991" value=${store.seed} onInput=${(/** @type {any} */ e) => set({ seed: Math.max(0, Math.floor(Number(e.target.value)) || 0) })} />
+    </label>
+  </nav>`
+}

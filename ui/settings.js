@@ -1,0 +1,115 @@
+// Settings: the profile editor, tokens, the audit log, ports, this browser.
+import { html } from './html.js'
+import { useEffect, useState } from './vendor/hooks.js'
+import { ask, Problem } from './api.js'
+import { actions, attempt, logout, may, note, remember, store, set } from './store.js'
+import { t } from './words.js'
+
+/** @param {string} iso */
+const when = iso => new Date(iso).toLocaleString([], { hour12: false })
+
+function Editor() {
+  const [name, rename] = useState('mine/new')
+  const [text, write] = useState('[down.queue]\nrate = "8Mbit/s"\n\n[down.path]\ndelay = "250ms"\n\n[up.queue]\nrate = "2Mbit/s"\n\n[up.path]\ndelay = "250ms"\n')
+  const [problems, found] = useState(/** @type {any[]|null} */ (null))
+  const path = '/profiles/' + name.split('/').map(encodeURIComponent).join('/')
+  useEffect(() => {
+    const wait = setTimeout(async () => {
+      try {
+        await ask('PUT', path + '?dry_run=true', text, { type: 'application/toml', quiet: true })
+        found([])
+      } catch (e) {
+        if (e instanceof Problem) found(e.errors.length ? e.errors : [{ location: '', message: e.message }])
+      }
+    }, 300)
+    return () => clearTimeout(wait)
+  }, [name, text])
+  const reload = async () => set({ profiles: await ask('GET', '/profiles') })
+  const load = (/** @type {string} */ from) => attempt(async () => {
+    const p = await ask('GET', '/profiles/' + from)
+    write(p.toml)
+    rename(p.shipped ? 'mine/' + from.split('/').pop() : from)
+  })
+  const save = () => attempt(async () => {
+    await ask('PUT', path, text, { type: 'application/toml' })
+    note(t('stored', name))
+    await reload()
+  })
+  const remove = () => attempt(async () => {
+    await ask('DELETE', path)
+    note(t('removed', name))
+    await reload()
+  })
+  const own = store.profiles.some(p => p.name === name && !p.shipped)
+  return html`<section class="card wide" aria-labelledby="editor"><h2 id="editor">${t('editor')}</h2>
+    <div class="row">
+      <label>${t('start_from')}<select onChange=${(/** @type {any} */ e) => e.target.value && load(e.target.value)}>
+        <option></option>${store.profiles.map(p => html`<option>${p.name}</option>`)}</select></label>
+      <label>${t('name')}<input value=${name} spellcheck="false" onInput=${(/** @type {any} */ e) => rename(e.target.value)} /></label>
+      <button class="main" disabled=${!may('drive') || !problems || problems.length > 0} onClick=${save}>${t('save')}</button>
+      <button disabled=${!own} onClick=${remove}>${t('remove')}</button>
+    </div>
+    <textarea rows="18" spellcheck="false" aria-label=${t('editor')} aria-describedby="problems" value=${text} onInput=${(/** @type {any} */ e) => write(e.target.value)}></textarea>
+    <ul id="problems" class="problems" aria-live="polite">${problems && (problems.length
+      ? problems.map(p => html`<li class="bad"><b>${String(p.location || '').replace(/^body\.?/, '')}</b> ${p.value !== undefined && html`<code>${String(p.value)}</code>`} ${p.message}</li>`)
+      : html`<li class="ok">${t('good')}</li>`)}</ul>
+  </section>`
+}
+
+function Tokens() {
+  const [all, keep] = useState(/** @type {any[]} */ ([]))
+  const [secret, show] = useState('')
+  const load = () => attempt(async () => keep(await ask('GET', '/tokens')))
+  useEffect(() => void load(), [])
+  const make = (/** @type {SubmitEvent} */ e) => {
+    e.preventDefault()
+    const f = new FormData(/** @type {HTMLFormElement} */ (e.target))
+    attempt(async () => {
+      const made = await ask('PUT', '/tokens/' + encodeURIComponent(String(f.get('name'))), { scope: f.get('scope') }, { quiet: true })
+      show(made.token)
+      await load()
+    })
+  }
+  const revoke = (/** @type {string} */ name) => attempt(async () => (await ask('DELETE', '/tokens/' + encodeURIComponent(name), undefined, { quiet: true }), await load()))
+  return html`<section class="card" aria-labelledby="tokens"><h2 id="tokens">${t('tokens')}</h2>
+    <table><thead><tr><th>${t('name')}</th><th>${t('scope')}</th><th>${t('created')}</th><th></th></tr></thead>
+      <tbody>${all.map(x => html`<tr><td>${x.name}</td><td>${x.scope}</td><td>${when(x.created)}</td>
+        <td>${x.from_config ? html`<span class="dim">${t('from_config')}</span>` : html`<button onClick=${() => revoke(x.name)}>${t('revoke')}</button>`}</td></tr>`)}</tbody></table>
+    <form class="row" onSubmit=${make}>
+      <label>${t('name')}<input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" /></label>
+      <label>${t('scope')}<select name="scope"><option>read</option><option selected>drive</option><option>admin</option></select></label>
+      <button class="main">${t('make_token')}</button>
+    </form>
+    ${secret && html`<p role="alert">${t('token_once')} <code>${secret}</code></p>`}
+  </section>`
+}
+
+function Audit() {
+  const [all, keep] = useState(/** @type {any[]} */ ([]))
+  useEffect(() => void attempt(async () => keep(await ask('GET', '/audit?limit=100'))), [store.status?.pairs?.[0]?.etag])
+  return html`<section class="card wide" aria-labelledby="audit"><h2 id="audit">${t('audit')}</h2>
+    <div class="scroll" tabindex="0"><table><thead><tr><th>${t('time')}</th><th>${t('who')}</th><th>${t('what')}</th><th>${t('on')}</th><th>${t('answer')}</th></tr></thead>
+      <tbody>${[...all].reverse().map(e => html`<tr><td>${when(e.time)}</td><td>${e.who}</td><td>${e.what}${e.forced ? ' !' : ''}</td><td>${e.on}</td><td>${e.status}</td></tr>`)}</tbody></table></div>
+  </section>`
+}
+
+export function Settings() {
+  const st = store.status
+  return html`<main id="main" class="settings">
+    <${Editor} />
+    ${may('admin') && html`<${Tokens} />`}
+    <section class="card" aria-labelledby="box"><h2 id="box">${t('box')}</h2>
+      <table><tbody>
+        <tr><th scope="row">${t('version')}</th><td>${st.version}</td></tr>
+        ${st.pairs.map((/** @type {any} */ p) => html`<tr><th scope="row">${p.name}</th><td>A ${p.port_a} (${t('side_a')}) · B ${p.port_b} (${t('side_b')})${p.netns && ` · ${p.netns}`}</td></tr>`)}
+      </tbody></table>
+      <p>${t('you_are', store.session.name, store.session.scope)}</p>
+      <div class="row">
+        <label class="line"><input type="checkbox" checked=${store.prefs.keys !== 'off'} onChange=${(/** @type {any} */ e) => remember('keys', e.target.checked ? 'on' : 'off')} /> ${t('keys_on')}</label>
+        <button disabled=${!may('drive')} onClick=${actions.reset}>${t('reset_box')}</button>
+        <button onClick=${logout}>${t('logout')}</button>
+      </div>
+    </section>
+    <${Audit} />
+  </main>`
+}

@@ -1,0 +1,201 @@
+// The store: what the panel knows, how it hears of news, and what it can do.
+// Components subscribe; samples come ten times a second and redraw only what
+// asks for them.
+import { ask, Problem } from './api.js'
+import { Series } from './series.js'
+import { t } from './words.js'
+
+/** @typedef {{id: number, text: string, bad?: boolean, undo?: () => void, until: number}} Note */
+
+export const store = {
+  /** @type {any} */ session: null,
+  /** @type {any} */ status: null,
+  /** @type {any[]} */ profiles: [],
+  /** @type {any[]} */ events: [],
+  /** @type {Map<string, Series>} */ series: new Map(),
+  /** @type {any} */ sample: null,
+  pair: '',
+  seed: 0,
+  window: 60,
+  way: 'down',
+  /** @type {number|null} */ frozen: null,
+  tables: false,
+  online: false,
+  /** @type {Note[]} */ notes: [],
+  page: location.hash.startsWith('#/settings') ? 'settings' : 'panel',
+  help: false,
+  /** @type {Record<string, string>} */ prefs: {},
+}
+
+/** @type {Set<() => void>} */ const listeners = new Set()
+/** @type {Set<() => void>} */ const tickers = new Set()
+
+/** subscribe hears of every change but samples. @param {() => void} f */
+export const subscribe = f => (listeners.add(f), () => void listeners.delete(f))
+/** ticks hears of samples. @param {() => void} f */
+export const ticks = f => (tickers.add(f), () => void tickers.delete(f))
+
+/** set changes the store and tells everybody. @param {Partial<typeof store>} change */
+export function set(change) {
+  Object.assign(store, change)
+  listeners.forEach(f => f())
+}
+
+/** pair is the state of the pair that is shown. */
+export const pair = () => store.status?.pairs?.find((/** @type {any} */ p) => p.name === store.pair) || store.status?.pairs?.[0]
+/** current is the series of the pair that is shown. */
+export const current = () => seriesOf(pair()?.name || '')
+/** may reports whether the user's scope reaches. @param {'read'|'drive'|'admin'} scope */
+export const may = scope => ['none', 'read', 'drive', 'admin'].indexOf(store.session?.scope) >= ['none', 'read', 'drive', 'admin'].indexOf(scope)
+/** mine reports whether the lease is the user's own. */
+export const mine = () => store.status?.lease?.held && store.status.lease.holder === store.session?.name
+const query = () => (store.status?.pairs?.length > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '')
+
+/** @param {string} name */
+function seriesOf(name) {
+  let s = store.series.get(name)
+  if (!s) store.series.set(name, (s = new Series()))
+  return s
+}
+
+let noteID = 0
+/** note shows a line for some seconds. @param {string} text @param {Partial<Note>} [o] */
+export function note(text, o = {}) {
+  const n = { id: ++noteID, text, until: Date.now() + 10_000, ...o }
+  set({ notes: [...store.notes.slice(-3), n] })
+  setTimeout(() => set({ notes: store.notes.filter(x => x.id !== n.id) }), n.until - Date.now())
+}
+
+/** attempt does something and shows what went wrong. @param {() => Promise<any>} f */
+export async function attempt(f) {
+  try {
+    return await f()
+  } catch (e) {
+    if (!(e instanceof Problem)) throw e
+    if (e.status === 401) await begin()
+    const where = e.errors.slice(0, 3).map(x => `${x.location}: ${x.message}`).join('; ')
+    note([t(`problem_${e.kind}`, e.message), where].filter(Boolean).join(' — '), { bad: true })
+  }
+}
+
+/** @type {EventSource|null} */ let stream = null
+let daemon = ''
+
+/** begin finds out who the user is, and listens if that may be. */
+export async function begin() {
+  stream?.close()
+  const token = new URLSearchParams(location.hash.slice(1)).get('token')
+  if (token) {
+    history.replaceState(null, '', location.pathname)
+    await attempt(() => ask('POST', '/session', { token }, { quiet: true }))
+  }
+  try {
+    set({ session: await ask('GET', '/session') })
+  } catch {
+    setTimeout(begin, 2000)
+    return
+  }
+  if (!may('read')) return
+  attempt(async () => set({ profiles: await ask('GET', '/profiles') }))
+  listen()
+}
+
+function listen() {
+  const source = new EventSource('/api/v1/stream')
+  stream = source
+  source.onerror = () => {
+    set({ online: false })
+    if (source.readyState === EventSource.CLOSED && stream === source) setTimeout(begin, 2000)
+  }
+  const on = (/** @type {string} */ name, /** @type {(v: any) => void} */ f) =>
+    source.addEventListener(name, e => f(JSON.parse(/** @type {MessageEvent} */ (e).data)))
+  on('hello', v => {
+    if (daemon && daemon !== v.started) store.series.clear()
+    daemon = v.started
+    store.seed = store.seed || v.status.pairs?.[0]?.links?.[0]?.seed || 0
+    set({ online: true, status: v.status })
+  })
+  on('state', v => set({ status: v }))
+  on('event', v => {
+    if (!store.events.some(e => e.id === v.id && e.time === v.time)) set({ events: [...store.events.slice(-499), v] })
+  })
+  on('sample', v => {
+    for (const p of v.pairs) seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
+    store.sample = v
+    tickers.forEach(f => f())
+  })
+}
+
+/** login begins a session. @param {any} body @param {string} [path] */
+export async function login(body, path = '/session') {
+  await ask('POST', path, body, { quiet: true })
+  await begin()
+}
+
+/** logout ends it. */
+export async function logout() {
+  await attempt(() => ask('DELETE', '/session', undefined, { quiet: true }))
+  location.reload()
+}
+
+/** put asks for another want, and offers to go back. @param {any} want @param {string} said */
+async function put(want, said) {
+  const p = pair()
+  const before = p.want
+  await attempt(async () => {
+    const done = await ask('PUT', '/link' + query(), want, { etag: p.etag })
+    const text = [said, done.hitless ? t('hitless') : t('not_hitless'), done.effective ? '' : `${t('not_effective')}: ${done.not_effective || ''}`].filter(Boolean).join(' · ')
+    note(text, { undo: () => attempt(() => ask('PUT', '/link' + query(), before, { etag: done.etag })) })
+  })
+}
+
+export const actions = {
+  /** @param {string} name */
+  apply: name => put({ mode: 'emulate', profile: name, seed: store.seed || undefined }, t('applied', name)),
+  bypass() {
+    const want = { ...pair().want }
+    want.mode = want.mode === 'bypass' ? 'emulate' : 'bypass'
+    return put(want, want.mode === 'bypass' ? t('bypassed') : t('emulating_again'))
+  },
+  /** @param {string} [duration] */
+  async cut(duration = '5s') {
+    const l = store.status?.lease
+    if (l?.held && !mine() && !confirm(t('cut_anyway', l.holder))) return
+    await attempt(() => ask('POST', '/link/events' + query(), { kind: 'cut', duration }))
+  },
+  flap: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'flap', down: '500ms', up: '2s', count: 5 })),
+  reset: () => attempt(() => ask('POST', '/reset')),
+  lease: () =>
+    attempt(async () => {
+      if (mine()) return void (await ask('DELETE', '/lease'))
+      await ask('PUT', '/lease?wait=true', { purpose: t('lease_purpose'), ttl: '15m' })
+      if (!mine() && store.status.lease.held) note(t('lease_waiting'))
+    }),
+  undo() {
+    const last = [...store.notes].reverse().find(n => n.undo)
+    if (!last?.undo) return
+    last.undo()
+    set({ notes: store.notes.filter(n => n !== last) })
+  },
+  freeze: () => set({ frozen: store.frozen === null ? current().end() : null }),
+}
+
+const kept = ['theme', 'lang', 'keys', 'window']
+/** remember keeps a preference in this browser. @param {string} name @param {string} value */
+export function remember(name, value) {
+  try {
+    localStorage.setItem('farlink.' + name, value)
+  } catch {
+    // private windows keep nothing
+  }
+  set({ prefs: { ...store.prefs, [name]: value } })
+}
+for (const name of kept) {
+  try {
+    const v = localStorage.getItem('farlink.' + name)
+    if (v) store.prefs[name] = v
+  } catch {
+    break
+  }
+}
+store.window = Number(store.prefs.window) || 60

@@ -1,0 +1,77 @@
+// Words: every text of the panel, in English and Korean. %s takes arguments
+// in order. A missing Korean text falls back to the English one.
+
+/** @type {Record<string, [string, string?]>} */
+const words = {
+  // header
+  lease: ['lease', '사용권'], lease_free: ['lease: free', '사용권: 없음'], lease_left: ['lease: %s, %s left', '사용권: %s, %s 남음'],
+  lease_mine: ['lease: yours, %s left', '사용권: 내 것, %s 남음'], lease_waiting: ['You wait for the lease.', '사용권을 기다리고 있습니다.'],
+  lease_purpose: ['by hand, from the panel', '패널에서 수동 조작'], seed: ['seed %s', '시드 %s'], offline: ['no connection', '연결 끊김'],
+  settings: ['Settings', '설정'], back: ['Back to the panel', '패널로 돌아가기'], pair: ['pair', '포트 쌍'], skip: ['Skip to the content', '본문으로 건너뛰기'],
+  theme: ['Theme', '테마'], theme_auto: ['auto', '자동'], theme_light: ['light', '밝게'], theme_dark: ['dark', '어둡게'], language: ['Language', '언어'],
+  run_left: ['run %s', '시험 %s'],
+  // words of state
+  STARTING: ['STARTING', '시작 중'], EMULATING: ['EMULATING', '에뮬레이션'], BYPASS: ['BYPASS', '우회'], CUT: ['CUT', '차단'], FAULT: ['FAULT', '장애'],
+  VALID: ['VALID', '유효'], DEGRADED: ['DEGRADED', '저하'], INVALID: ['INVALID', '무효'],
+  // profiles
+  profiles: ['Profiles', '프로파일'], find: ['find', '찾기'], none_found: ['No profile matches.', '일치하는 프로파일이 없습니다.'],
+  rtt: ['RTT %s', 'RTT %s'], loss_n: ['loss %s', '손실 %s'], no_rate: ['no limit', '제한 없음'], next_seed: ['seed for the next apply', '다음 적용의 시드'],
+  apply_profile: ['Apply %s', '%s 적용'], mine: ['yours', '내 것'], active: ['active', '적용 중'],
+  // path
+  path: ['Path', '경로'], down: ['down', '하향'], up: ['up', '상향'], device: ['device', '단말'], network: ['network', '망'],
+  queue_n: ['queue %s ms', '대기 %s ms'], lost_n: ['lost %s', '손실 %s'], of: ['%s of %s', '%s / %s'], held_n: ['%s inside', '내부 %s'],
+  // actions
+  actions: ['Actions', '조작'], bypass: ['Bypass', '우회'], emulate: ['Emulate', '에뮬레이션'], cut5: ['Cut 5 s', '5초 차단'], flap: ['Flap', '플랩'],
+  take_lease: ['Take lease', '사용권 얻기'], give_lease: ['Give lease back', '사용권 반납'], freeze: ['Freeze', '정지'], go_on: ['Go on', '계속'],
+  csv: ['CSV', 'CSV'], tables: ['Tables', '표'], plots: ['Plots', '그래프'], copy_curl: ['Copy as curl', 'curl로 복사'], copy_pytest: ['Copy as pytest', 'pytest로 복사'],
+  nothing_to_copy: ['Change something first: its request is then copied.', '먼저 변경하면 그 요청이 복사됩니다.'], copied: ['Copied.', '복사했습니다.'], undo: ['Undo', '되돌리기'], help: ['Keys', '단축키'],
+  shown: ['Shown', '표시'], dismiss: ['Dismiss', '닫기'],
+  applied: ['%s applied', '%s 적용됨'], bypassed: ['Frames bypass the link', '프레임이 링크를 우회합니다'], emulating_again: ['Frames pass the link again', '프레임이 다시 링크를 지납니다'],
+  hitless: ['no frame lost or reordered', '프레임 손실·순서 변경 없음'], not_hitless: ['frames inside were disturbed', '통과 중인 프레임에 영향'], not_effective: ['not effective', '적용되지 않음'],
+  cut_anyway: ['%s holds the lease. Ask for a cut anyway?', '%s 님이 사용권을 갖고 있습니다. 그래도 차단을 요청할까요?'],
+  // strips
+  rates: ['Rate', '속도'], queue: ['Queue delay', '대기 지연'], losses: ['Lost frames', '손실 프레임'], lateness: ['Engine lateness p99', '엔진 지연 p99'], cwnd: ['PEP window', 'PEP 윈도'],
+  offered: ['offered', '유입'], granted: ['granted', '할당'], delivered: ['delivered', '전달'], total: ['all', '전체'], grant: ['grant', '할당'], window: ['Window', '구간'], way: ['Way', '방향'], time: ['time', '시각'],
+  // health
+  now: ['Now', '현재'], verdict: ['verdict', '판정'], late_p99: ['engine lateness p99', '엔진 지연 p99'], budget: ['budget %s µs', '한도 %s µs'], floor: ['latency at zero delay', '지연 0일 때의 지연'],
+  engine: ['engine', '엔진'], restarts: ['%s restarts', '재시작 %s회'], effective: ['as asked', '요청대로'], readings: ['Models', '모델'],
+  event_on: ['%s goes on until %s', '%s 진행 중, %s까지'], events: ['Events', '이벤트'], no_events: ['Nothing has happened yet.', '아직 이벤트가 없습니다.'],
+  // login
+  login: ['Log in', '로그인'], password: ['Password', '비밀번호'], token: ['Token', '토큰'], code: ['Code on the console', '콘솔에 표시된 코드'], claim: ['Claim this box', '이 장비 등록'],
+  claim_say: ['Nobody has claimed this box yet. Type the code its console shows, and choose a password of at least 10 bytes.', '아직 등록되지 않은 장비입니다. 콘솔에 표시된 코드와 10바이트 이상의 비밀번호를 입력하세요.'],
+  login_say: ['Log in with the password, or with a token.', '비밀번호나 토큰으로 로그인하세요.'], logout: ['Log out', '로그아웃'], you_are: ['You are %s (%s).', '%s (%s)로 로그인했습니다.'],
+  // settings
+  tokens: ['Tokens', '토큰'], name: ['Name', '이름'], scope: ['Scope', '범위'], created: ['Created', '생성'], make_token: ['Make token', '토큰 만들기'], revoke: ['Revoke', '폐기'], from_config: ['configuration', '설정 파일'],
+  token_once: ['This is shown once. Keep it now:', '한 번만 표시됩니다. 지금 보관하세요:'], audit: ['Audit log', '감사 기록'], who: ['Who', '누가'], what: ['What', '무엇을'], on: ['On', '대상'], answer: ['Answer', '응답'],
+  editor: ['Profile editor', '프로파일 편집기'], start_from: ['Start from', '바탕'], save: ['Store', '저장'], remove: ['Remove', '삭제'], stored: ['%s stored', '%s 저장됨'], removed: ['%s removed', '%s 삭제됨'],
+  good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
+  reset_box: ['Reset to the boot state', '부팅 상태로 초기화'], keys_on: ['Single keys act', '단축키 사용'],
+  // keys
+  key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'],
+  key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],
+  // problems
+  problem_leased: ['Another holds the lease', '다른 사용자가 사용권을 갖고 있습니다'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],
+  problem_offline: ['The box does not answer', '장비가 응답하지 않습니다'], 'problem_wrong-secret': ['Wrong password, token or code', '비밀번호, 토큰 또는 코드가 틀렸습니다'],
+  problem_busy: ['A link event is going on', '링크 이벤트가 진행 중입니다'],
+}
+
+export const languages = { en: 'English', ko: '한국어' }
+
+/** The language in force: chosen, or the browser's. */
+let language = 0
+/** speak chooses the language. @param {string|undefined} chosen */
+export function speak(chosen) {
+  const code = chosen || (navigator.language.startsWith('ko') ? 'ko' : 'en')
+  language = code === 'ko' ? 1 : 0
+  document.documentElement.lang = code
+  return code
+}
+
+/** t is the text of a key in the language in force. @param {string} key @param {...any} args */
+export function t(key, ...args) {
+  const [en, ko] = words[key] || []
+  let text = (language ? ko : en) ?? en
+  if (text === undefined) return key.startsWith('problem_') ? String(args[0]) : key
+  for (const a of args) text = text.replace('%s', String(a))
+  return text
+}
