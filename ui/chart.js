@@ -41,19 +41,19 @@ function marks(u) {
   ctx.restore()
 }
 
-/** @param {HTMLElement} el @param {Line[]} lines @param {string} unit */
-function make(el, lines, unit) {
+/** @param {HTMLElement} el @param {Line[]} lines */
+function make(el, lines) {
   const axis = { stroke: color('dim'), grid: { stroke: color('grid'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' }
   return new uPlot(
     {
       width: el.clientWidth || 300,
       height: 150,
-      padding: [8, 8, 0, 0],
+      padding: [8, 28, 0, 0],
       cursor: { sync: { key: 'strips' }, drag: { x: true, y: false } },
       legend: { show: false },
       scales: { x: { time: true }, y: { range: (_u, _lo, hi) => [0, hi > 0 ? hi * 1.1 : 1] } },
       axes: [
-        { ...axis, values: (_u, v) => v.map(clock), space: 90 },
+        { ...axis, size: 26, values: (_u, v) => v.map(clock), space: 90 },
         { ...axis, size: 46, values: (_u, v) => v.map(x => (x >= 10_000 ? `${x / 1000}k` : String(+x.toPrecision(6)))) },
       ],
       series: [
@@ -96,7 +96,7 @@ export function Strip({ id, title, unit, lines }) {
   const key = JSON.stringify([lines, store.prefs.theme, store.tables, store.pair])
   useEffect(() => {
     const el = /** @type {HTMLElement|null} */ (/** @type {any} */ (box).current)
-    const u = el && !store.tables ? make(el, lines, unit) : null
+    const u = el && !store.tables ? make(el, lines) : null
     let drawn = 0, said = 0
     const draw = () => {
       const at = Date.now()
@@ -120,7 +120,7 @@ export function Strip({ id, title, unit, lines }) {
   }, [key, store.window, store.frozen])
   const spoken = lines.map((l, i) => `${l.label} ${number(now[i])} ${unit}`).join(', ')
   return html`<section class="card strip" aria-labelledby=${id}>
-    <h2 id=${id}>${title}, ${unit}</h2>
+    <h2 id=${id}>${title}, <span class="unit">${unit}</span></h2>
     <ul class="legend">
       ${lines.map((l, i) => html`<li><i class=${'key ' + (l.dash ? 'dashed' : '')} data-color=${l.color}></i>${l.label} <b>${number(now[i])}</b></li>`)}
     </ul>

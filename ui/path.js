@@ -24,6 +24,9 @@ export function useTicks() {
 /** rate writes bits per second. @param {number} bps */
 export const rate = bps => (bps >= 1e9 ? `${number(bps / 1e9)} Gbit/s` : bps >= 1e6 ? `${number(bps / 1e6)} Mbit/s` : `${number(bps / 1e3)} kbit/s`)
 
+/** span writes a window. @param {number} s */
+export const span = s => (s < 60 ? `${s} s` : s < 3600 ? `${s / 60} min` : '1 h')
+
 /** mean of the newest second of a column. @param {string} name */
 function mean(name) {
   const s = current()
@@ -53,7 +56,7 @@ function Way({ way }) {
     <span>${way === 'down' ? '←' : '→'} ${t(way)}</span>
     <b>${w.granted_bps ? t('of', rate(delivered), rate(w.granted_bps)) : rate(delivered)}</b>
     <span>${number(w.delay_ms)} ms${w.queue_ms > 0.05 ? ` + ${number(w.queue_ms)} ms` : ''}</span>
-    <span class="dim">${t('held_n', number(w.held_packets))} · ${t('lost_n', number(lostTotal(way)))}${extra.length ? ' · ' + extra.join(' · ') : ''}</span>
+    <span class="dim">${t('held_n', number(w.held_packets))} · ${t('lost_n', number(lostTotal(way)), span(store.window))}${extra.length ? ' · ' + extra.join(' · ') : ''}</span>
   </div>`
 }
 

@@ -2,20 +2,30 @@
 // apply.
 import { html } from './html.js'
 import { useState } from './vendor/hooks.js'
+import { number } from './chart.js'
 import { actions, may, pair, set, store } from './store.js'
 import { t } from './words.js'
 
-/** rate shortens a rate. @param {string} s */
-const rate = s => (s === 'unlimited' ? '∞' : s.replace('bit/s', ''))
+/** mega reads a rate as text in Mbit/s; NaN when there is no limit. @param {string} s */
+function mega(s) {
+  const [, n, unit] = s.match(/^([\d.]+)(G|M|k|)bit\/s$/) || []
+  return n === undefined ? NaN : Number(n) * { G: 1e3, M: 1, k: 1e-3, '': 1e-6 }[/** @type {'G'} */ (unit)]
+}
 
 /** numbers writes what identifies a profile. @param {any} p */
 function numbers(p) {
-  const speed = p.down === 'unlimited' && p.up === 'unlimited' ? t('no_rate') : `${rate(p.down)}/${rate(p.up)}bit/s`
-  return [t('rtt', p.rtt === '0ns' ? '0 ms' : p.rtt), speed, t('loss_n', p.loss), p.varies].filter(Boolean).join(' · ')
+  const [down, up] = [mega(p.down), mega(p.up)]
+  const one = (/** @type {number} */ n) => (Number.isNaN(n) ? '∞' : number(n))
+  const speed = Number.isNaN(down) && Number.isNaN(up) ? t('no_rate') : `${one(down)}/${one(up)} Mbit/s`
+  const rtt = p.rtt.replace(/^0ns$/, '0 ms').replace(/^([\d.]+)([a-zµ]+)$/, (/** @type {any} */ _m, /** @type {string} */ n, /** @type {string} */ u) => `${number(Number(n))} ${u}`)
+  return [t('rtt', rtt), speed, t('loss_n', p.loss), p.varies].filter(Boolean).join(' · ')
 }
 
 /** matches finds all words of a search. @param {any} p @param {string} search */
 const matches = (p, search) => search.toLowerCase().split(/\s+/).every(w => `${p.name} ${p.about} ${p.varies || ''}`.toLowerCase().includes(w))
+
+/** family is what stands before the slash of a name. @param {any} p */
+const family = p => (p?.name.includes('/') ? p.name.split('/')[0] : '')
 
 export function Profiles() {
   const [search, look] = useState('')
@@ -38,9 +48,9 @@ export function Profiles() {
     <input id="find" type="search" aria-label=${t('find')} placeholder=${t('find') + '  /'} value=${search}
       onInput=${(/** @type {any} */ e) => look(e.target.value)} onKeyDown=${enter} />
     <ul>
-      ${found.map(p => html`<li key=${p.name}><button aria-pressed=${p.name === active} disabled=${!may('drive')}
+      ${found.map((p, i) => html`<li key=${p.name}>${family(p) !== family(found[i - 1]) && html`<h3>${family(p)}</h3>`}<button aria-pressed=${p.name === active} disabled=${!may('drive')}
           title=${t('apply_profile', p.name)} onClick=${() => actions.apply(p.name)}>
-        <b>${p.name}</b> ${p.about}${!p.shipped && html` <em>${t('mine')}</em>`}
+        <b>${p.name.slice(p.name.indexOf('/') + 1)}</b> <span class="about">${p.about}</span>${!p.shipped && html` <em>${t('mine')}</em>`}
         <small>${numbers(p)}</small>
       </button></li>`)}
     </ul>

@@ -52,6 +52,33 @@ export class Series {
     this.count++
   }
 
+  /** load takes the columns of /series in, before what is here already. @param {any} c */
+  load(c) {
+    const old = Object.assign(new Series(), this)
+    Object.assign(this, new Series())
+    this.causes = old.causes
+    const first = old.count ? old.t[Math.max(0, old.count - length) % length] : Infinity
+    const way = (/** @type {any} */ w, /** @type {string} */ name, /** @type {number} */ i) => {
+      /** @type {Record<string, number>} */
+      const lost = {}
+      for (const [reason, column] of Object.entries(c.lost)) {
+        if (reason.startsWith(name) && column[i]) lost[reason.slice(name.length + 1)] = column[i]
+      }
+      return { offered_bps: w.offered_bps[i], granted_bps: w.granted_bps[i], delivered_bps: w.delivered_bps[i],
+        queue_ms: w.queue_ms[i], lost_packets: w.lost_packets[i], held_packets: w.held_packets[i], lost }
+    }
+    c.time_s.forEach((/** @type {number} */ at, /** @type {number} */ i) => {
+      if (at < first) this.push(at, { down: way(c.down, 'down', i), up: way(c.up, 'up', i), lateness_p99_us: c.lateness_p99_us[i] })
+    })
+    for (let i = Math.max(0, old.count - length); i < old.count; i++) {
+      this.t[this.count % length] = old.t[i % length]
+      for (const n of names) this.data[n][this.count % length] = old.data[n][i % length]
+      const lost = old.lost.get(i)
+      if (lost) this.lost.set(this.count, lost)
+      this.count++
+    }
+  }
+
   /**
    * window cuts out the seconds before end, in at most 600 points.
    * @param {number} seconds @param {number} end @param {string[]} want

@@ -97,7 +97,21 @@ export async function begin() {
   }
   if (!may('read')) return
   attempt(async () => set({ profiles: await ask('GET', '/profiles') }))
+  attempt(async () => set({ events: (await ask('GET', '/events')).slice(-500) }))
   listen()
+}
+
+/** Longest window that was fetched from the box, by pair. @type {Record<string, number>} */
+const fetched = {}
+
+/** past fetches what was before the panel was opened, as far as it is shown. */
+export async function past() {
+  const name = pair()?.name
+  const seconds = Math.max(store.window, 60)
+  if (!name || (fetched[name] || 0) >= seconds) return
+  fetched[name] = seconds
+  const columns = await attempt(() => ask('GET', `/series?window=${seconds}s&pair=${encodeURIComponent(name)}`))
+  if (columns) seriesOf(name).load(columns)
 }
 
 function listen() {
@@ -110,10 +124,14 @@ function listen() {
   const on = (/** @type {string} */ name, /** @type {(v: any) => void} */ f) =>
     source.addEventListener(name, e => f(JSON.parse(/** @type {MessageEvent} */ (e).data)))
   on('hello', v => {
-    if (daemon && daemon !== v.started) store.series.clear()
+    if (daemon && daemon !== v.started) {
+      store.series.clear()
+      for (const name of Object.keys(fetched)) delete fetched[name]
+    }
     daemon = v.started
     store.seed = store.seed || v.status.pairs?.[0]?.links?.[0]?.seed || 0
     set({ online: true, status: v.status })
+    past()
   })
   on('state', v => set({ status: v }))
   on('event', v => {

@@ -19,7 +19,7 @@ const words = {
   apply_profile: ['Apply %s', '%s 적용'], mine: ['yours', '내 것'], active: ['active', '적용 중'],
   // path
   path: ['Path', '경로'], down: ['down', '하향'], up: ['up', '상향'], device: ['device', '단말'], network: ['network', '망'],
-  queue_n: ['queue %s ms', '대기 %s ms'], lost_n: ['lost %s', '손실 %s'], of: ['%s of %s', '%s / %s'], held_n: ['%s inside', '내부 %s'],
+  queue_n: ['queue %s ms', '대기 %s ms'], lost_n: ['lost %s in %s', '손실 %s / %s'], of: ['%s of %s', '%s / %s'], held_n: ['%s inside', '내부 %s'],
   // actions
   actions: ['Actions', '조작'], bypass: ['Bypass', '우회'], emulate: ['Emulate', '에뮬레이션'], cut5: ['Cut 5 s', '5초 차단'], flap: ['Flap', '플랩'],
   take_lease: ['Take lease', '사용권 얻기'], give_lease: ['Give lease back', '사용권 반납'], freeze: ['Freeze', '정지'], go_on: ['Go on', '계속'],

@@ -57,6 +57,7 @@ type Server struct {
 	handler http.Handler
 	docs    *huma.OpenAPI
 	hub     *hub
+	past    history
 	counts  *counts
 }
 
@@ -145,6 +146,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.profileOperations(a)
 	s.linkOperations(a)
 	s.streamOperations(a)
+	s.historyOperations(a)
 	s.leaseOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)

@@ -172,7 +172,9 @@ func (s *Server) Run(ctx context.Context) error {
 			s.notice(s.Box.State())
 		case <-tick.C:
 			now := s.Box.State()
-			s.hub.publish("sample", between(old, now))
+			sample := between(old, now)
+			s.past.add(sample)
+			s.hub.publish("sample", sample)
 			s.notice(now)
 			old = now
 		}
