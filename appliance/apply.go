@@ -26,7 +26,7 @@ func (p *pair) restore() error {
 	if err != nil {
 		return err
 	}
-	c, problems := p.box.compile(s.Want)
+	c, problems := p.box.compile(s.Want, p.cfg.Memory)
 	if len(problems) > 0 && found {
 		return fmt.Errorf("state file %s: %w; mend it or remove it", p.box.store.Path(p.file()), problems)
 	}
@@ -58,7 +58,7 @@ func (p *pair) apply(ctx context.Context, want Want, o Options) (Applied, error)
 	if want.Mode == "" {
 		want.Mode = Emulate
 	}
-	c, problems := p.box.compile(want)
+	c, problems := p.box.compile(want, p.cfg.Memory)
 	if len(problems) > 0 {
 		return Applied{}, problems
 	}

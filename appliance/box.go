@@ -79,7 +79,7 @@ func (b *Box) Run(ctx context.Context) error {
 func (b *Box) Reload(ctx context.Context, pairs []PairConfig) error {
 	var all error
 	for _, c := range pairs {
-		if _, problems := b.compile(c.Boot); len(problems) > 0 {
+		if _, problems := b.compile(c.Boot, c.Memory); len(problems) > 0 {
 			all = errors.Join(all, fmt.Errorf("pair %s: boot: %w", c.Name, problems))
 		}
 	}

@@ -183,7 +183,7 @@ func TestApply(t *testing.T) {
 func TestApplyRefusesAllAtOnceAndChangesNothing(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		want := Want{Mode: "fast", Link: Link{Profile: "geo/qirse"}, Links: map[string]Link{"x": {Inline: "down = 3\nfoo = 1"}},
-			Rules: []Rule{{DSCP: new(int), Link: "y"}}}
+			Rules: []Rule{{DSCP: "99", Link: "y"}}}
 		_, err := b.Apply(t.Context(), "", want, Options{})
 		var problems Problems
 		if !errors.As(err, &problems) {
@@ -462,6 +462,20 @@ boot.profile = "geo/qirse-sat"
 		config.Pairs[0].Boot.Profile = "nope"
 		if err := b.Reload(t.Context(), config.Pairs); err == nil || !strings.Contains(err.Error(), "pair main: boot: profile") {
 			t.Errorf("bad boot profile: %v", err)
+		}
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		want := Want{Link: Link{Profile: "clear", Overrides: map[string]any{"up": map[string]any{"path": map[string]any{"delay": "60s"}}}}}
+		_, err := b.Apply(t.Context(), "", want, Options{DryRun: true})
+		// 1 Gbit/s for 60 s is 7.5 GB; a way has half of 256 MB.
+		if err == nil || !strings.HasPrefix(err.Error(), "up: got up to 7500MB of frames held, want at most 128MB") {
+			t.Errorf("%v", err)
+		}
+		if len(bench.last().documents) != 1 {
+			t.Error("the engine was asked")
 		}
 	})
 }

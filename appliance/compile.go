@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"farlink/emulator"
+	"farlink/emulator/link"
 	"farlink/profiles"
 )
 
@@ -46,9 +47,10 @@ type specLink struct {
 	Profile json.RawMessage `json:"profile"`
 }
 
-// compile checks all of a want and builds what the engine is told. It
-// returns every problem; warnings are none.
-func (b *Box) compile(w Want) (compiled, Problems) {
+// compile checks all of a want and builds what the engine of a pair is told,
+// whose links may hold memory bytes of frames. It returns every problem;
+// warnings are none.
+func (b *Box) compile(w Want, memory link.Size) (compiled, Problems) {
 	c := compiled{mode: w.Mode}
 	var bad Problems
 	switch w.Mode {
@@ -84,24 +86,41 @@ func (b *Box) compile(w Want) (compiled, Problems) {
 	if len(bad) > 0 {
 		return c, bad
 	}
-	return c, c.spec(d)
+	return c, c.spec(d, memory)
 }
 
 // spec writes the document and has the emulator check it.
-func (c *compiled) spec(d specDocument) (bad Problems) {
+func (c *compiled) spec(d specDocument, memory link.Size) (bad Problems) {
 	var err error
 	if c.document, err = json.Marshal(d); err != nil {
 		return Problems{{Got: err.Error(), Want: "a document that JSON can hold"}}
 	}
-	_, problems := emulator.ParseSpec(c.document)
+	spec, problems := emulator.ParseSpec(c.document)
 	for _, p := range problems {
 		// The profiles themselves were checked one by one.
 		if p.Level == profiles.Error && !strings.HasPrefix(p.Path, "links[") {
 			bad = append(bad, p)
 		}
 	}
+	if len(bad) > 0 {
+		return bad
+	}
+	e, err := emulator.New(spec)
+	if err != nil {
+		return Problems{{Got: err.Error(), Want: "links that can be built"}}
+	}
+	for _, way := range link.Ways {
+		// The engine gives each way half.
+		if bound := e.Bound(way); memory > 0 && bound > memory/2 {
+			bad = append(bad, Problem{Path: way.String(), Got: fmt.Sprintf("up to %s of frames held", about(bound)),
+				Want: fmt.Sprintf("at most %s: less delay, a smaller queue, or more memory for the pair than %s", about(memory/2), about(memory))})
+		}
+	}
 	return bad
 }
+
+// about is a size for people, in MB.
+func about(s link.Size) string { return fmt.Sprintf("%.0fMB", float64(s)/1e6) }
 
 // describe says what a link runs.
 func describe(name string, l Link, p *profiles.Profile) LinkState {
@@ -150,8 +169,11 @@ func (b *Box) base(l Link, prefix string) (*profiles.Profile, []Problem) {
 		return nil, under(prefix+"profile."+l.Profile, bad)
 	case errors.As(err, new(NoProfile)):
 		_, err = profiles.Lookup(l.Profile) // says which name was probably meant
-		got, want, _ := strings.Cut(err.Error(), ": want ")
-		return nil, []Problem{{Path: prefix + "profile", Got: got, Want: want}}
+		_, want, _ := strings.Cut(err.Error(), ": want ")
+		if strings.HasPrefix(want, "one of") { // all of them: too long a list
+			want = "a profile of the box, as `farlink profiles` or /api/v1/profiles list them"
+		}
+		return nil, []Problem{{Path: prefix + "profile", Got: fmt.Sprintf("unknown profile %q", l.Profile), Want: want}}
 	case err != nil:
 		return nil, []Problem{{Path: prefix + "profile", Got: err.Error(), Want: "a profile that can be read"}}
 	}

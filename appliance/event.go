@@ -45,7 +45,7 @@ const (
 // Disruption is a link event: something that happens to a pair for a time
 // and ends by itself.
 type Disruption struct {
-	Kind     DisruptionKind `json:"kind" enum:"cut,flap" example:"cut"`
+	Kind     DisruptionKind `json:"kind" doc:"cut or flap" example:"cut"`
 	Duration link.Duration  `json:"duration,omitempty" doc:"How long a cut lasts." example:"5s"`
 	Down     link.Duration  `json:"down,omitempty" doc:"How long each cut of a flap lasts." example:"500ms"`
 	Up       link.Duration  `json:"up,omitempty" doc:"How long frames pass between the cuts of a flap." example:"2s"`

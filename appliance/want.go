@@ -41,27 +41,25 @@ type Link struct {
 }
 
 // Rule sends the frames that match all of its fields to a link. Fields not
-// given match everything; a frame takes the first rule that matches. Device
-// and network sides swap with the way, so that one rule takes both ways of a
+// given match everything; a frame takes the first rule that matches. Address,
+// prefix and port match either end, so that one rule takes both ways of a
 // flow.
 type Rule struct {
-	Port        string `json:"port,omitempty" toml:"port" doc:"Test port it came in at: a (device side) or b." example:"a"`
-	VLAN        *int   `json:"vlan,omitempty" toml:"vlan" doc:"Outermost VLAN, 0 to 4095." example:"100"`
-	MAC         string `json:"mac,omitempty" toml:"mac" doc:"MAC address of the device." example:"02:00:00:00:00:01"`
-	Device      string `json:"device,omitempty" toml:"device" doc:"IPv4 or IPv6 prefix at the device side." example:"10.77.0.0/24"`
-	Network     string `json:"network,omitempty" toml:"network" doc:"IPv4 or IPv6 prefix at the network side." example:"fd77::/64"`
-	DSCP        *int   `json:"dscp,omitempty" toml:"dscp" doc:"DSCP, 0 to 63." example:"46"`
-	Protocol    string `json:"protocol,omitempty" toml:"protocol" doc:"tcp, udp, icmp, … or a number." example:"udp"`
-	DevicePort  string `json:"device_port,omitempty" toml:"device_port" doc:"Transport port or range at the device side." example:"5000-5100"`
-	NetworkPort string `json:"network_port,omitempty" toml:"network_port" doc:"Transport port or range at the network side." example:"443"`
-	Link        string `json:"link" toml:"link" doc:"Name of a link, main, or pass: past all links." example:"main"`
+	From     string `json:"from,omitempty" toml:"from" doc:"Test port it came in at: a (device side) or b." example:"a"`
+	VLAN     string `json:"vlan,omitempty" toml:"vlan" doc:"Outermost VLAN, 0 to 4094, or none for untagged." example:"100"`
+	MAC      string `json:"mac,omitempty" toml:"mac" doc:"Source or destination MAC address." example:"02:00:00:00:00:01"`
+	Prefix   string `json:"prefix,omitempty" toml:"prefix" doc:"Source or destination IPv4 or IPv6 prefix." example:"10.77.0.0/24"`
+	DSCP     string `json:"dscp,omitempty" toml:"dscp" doc:"DSCP, 0 to 63." example:"46"`
+	Protocol string `json:"protocol,omitempty" toml:"protocol" doc:"tcp, udp, icmp, … or a number." example:"udp"`
+	Port     string `json:"port,omitempty" toml:"port" doc:"Source or destination transport port or range." example:"5000-5100"`
+	Link     string `json:"link" toml:"link" doc:"Name of a link, main, or pass: past all links." example:"main"`
 }
 
 // Want is what a user wants of one pair. The commonest is a mode and one
 // link, which stand in it directly; further links have a name and get the
 // frames that the rules send them.
 type Want struct {
-	Mode Mode `json:"mode,omitempty" toml:"mode" enum:"emulate,bypass,cut" doc:"What the pair does with frames; emulate when not given." example:"emulate"`
+	Mode Mode `json:"mode,omitempty" toml:"mode" doc:"What the pair does with frames: emulate (when not given), bypass or cut." example:"emulate"`
 	Link
 	Links   map[string]Link `json:"links,omitempty" toml:"links" doc:"Further links by name."`
 	Rules   []Rule          `json:"rules,omitempty" toml:"rules" doc:"Which frames take which link; first match wins."`

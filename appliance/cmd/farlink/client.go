@@ -79,7 +79,7 @@ type refused struct {
 func (r refused) Error() string {
 	text := first(r.Detail, r.Title, fmt.Sprintf("status %d", r.Status))
 	for _, e := range r.Errors {
-		text += fmt.Sprintf("\n  %s: %s", strings.TrimPrefix(e.Location, "body."), e.Message)
+		text += fmt.Sprintf("\n  %s: got %v, %s", strings.TrimPrefix(e.Location, "body."), e.Value, e.Message)
 	}
 	if r.Status == http.StatusUnauthorized {
 		text += "\n  want --token, FARLINK_TOKEN or --lab"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -35,12 +36,16 @@ func profilesListCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(c.OutOrStdout(), list)
 			}
-			t := table(c.OutOrStdout())
-			fmt.Fprintln(t, "PROFILE\tRTT\tDOWN\tUP\tLOSS\tHASH\tABOUT")
+			var text bytes.Buffer
+			t := table(&text)
+			fmt.Fprintln(t, "PROFILE\tRTT\tDOWN\tUP\tLOSS\tABOUT")
 			for _, p := range list {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, p.RTT, p.Down, p.Up, p.Loss, p.Hash, firstSentence(p.About))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, p.RTT, p.Down, p.Up, p.Loss, firstSentence(p.About))
 			}
-			return t.Flush()
+			if err := t.Flush(); err != nil {
+				return err
+			}
+			return fit(c.OutOrStdout(), text.Bytes())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
