@@ -141,6 +141,14 @@ func TestIdleGivesNothing(t *testing.T) {
 	if got := whens(through(q, in)); !equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)
 	}
+	// Nor is a remainder carried over idle time: 1,142,857 and 1/7 ns at
+	// 7 Mbit/s are 1,142,857 for each packet that comes alone.
+	q = NewQueue(QueueConfig{Rate: 7 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
+	for i, at := range whens(through(q, paced(20, 1000, 0, link.Second))) {
+		if took := at - link.Time(i)*1000*ms; took != 1_142_857 {
+			t.Errorf("packet %d alone took %d ns, want 1142857", i, took)
+		}
+	}
 }
 
 // TestLimits: ten packets of 1000 B at once. One is in service; what waits is
