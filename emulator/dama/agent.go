@@ -73,8 +73,11 @@ type asker struct {
 	flight []int64 // rate held in each of the last N superframes, a ring
 	flying int64   // their sum
 
-	asked int64 // VBDC bytes requested and not yet granted
-	quiet int   // superframes since a volume was granted or requested
+	asked  int64  // VBDC bytes requested and not yet granted
+	said   int    // superframes since a volume was requested
+	keep   int    // superframes after which the NCC forgets it; 0: never
+	doubt  bool   // a request went where it may be lost, and nothing has come of it
+	answer uint64 // the superframe by which it should have
 }
 
 // observe closes the superframe n-1 at the beginning of n.
@@ -87,7 +90,7 @@ func (a *asker) observe(n uint64) {
 			a.rate = 0
 		}
 	}
-	a.quiet++
+	a.said++
 }
 
 // hold books, after the requests of superframe n, the rate that will be in
@@ -149,25 +152,33 @@ func (a *asker) askVolume(v View, c *Coding, absolute bool) (Request, bool) {
 	}
 	w := min(v.Backlog-v.InFlight, a.maxVol) - r.Value
 	if w <= 0 {
-		return Request{}, false
+		// Nothing more; but what is outstanding is not to be forgotten.
+		return Request{VBDC, 0}, a.keep > 0 && a.asked > 0 && a.said >= a.keep-1
 	}
-	r.Value = c.Volume(w, a.unit)
+	r.Value = min(c.Volume(w, a.unit), a.maxVol-r.Value)
 	return r, true
 }
 
-// sendVolume books that the request went out.
-func (a *asker) sendVolume(r Request) {
+// sendVolume books that the request went out in superframe n, where it may
+// be lost or surely arrives.
+func (a *asker) sendVolume(r Request, n uint64, lossy bool) {
 	if r.Category == AVBDC {
-		a.asked = 0
+		a.asked, a.doubt = 0, false
+	}
+	if lossy {
+		a.doubt, a.answer = true, n+uint64(len(a.flight))+1
 	}
 	a.asked += r.Value
-	a.quiet = 0
+	a.said = 0
 }
+
+// doubtful reports that a request must be taken for lost by superframe n.
+func (a *asker) doubtful(n uint64) bool { return a.doubt && n >= a.answer }
 
 // take books a grant of volume.
 func (a *asker) take(volume int64) {
 	if volume > 0 {
 		a.asked = max(0, a.asked-volume)
-		a.quiet = 0
+		a.doubt = false
 	}
 }

@@ -22,7 +22,6 @@ type Carrier struct {
 	latency     int // N: superframes from request to capacity
 	uplink      int // U: of it, from request to allocation
 	table       int // D: from allocation to capacity
-	patience    int // superframes after which a volume is said again
 	logonWait   int
 	logonWindow int
 
@@ -70,7 +69,6 @@ func NewCarrier(cfg Config, draw link.Draw) (*Carrier, error) {
 func (c *Carrier) build(draw link.Draw) {
 	c.latency, c.table = c.cfg.Latency()
 	c.uplink = c.latency - c.table
-	c.patience = c.latency + max(4, c.cfg.Persistence)
 	c.ncc = ncc{
 		superframe: c.cfg.Superframe, slots: c.grid.total(), fair: c.cfg.Sharing == "fair",
 		fcaStep: c.cfg.FCA, timeout: c.cfg.RBDCTimeout, persistence: c.cfg.Persistence,

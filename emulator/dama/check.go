@@ -167,6 +167,9 @@ func (s StationConfig) check(c *Config, w Waveform, most link.Rate, report link.
 	if s.RBDC > 0 && s.Period >= c.RBDCTimeout {
 		report("period", strconv.Itoa(s.Period), "less than rbdc_timeout ("+strconv.Itoa(c.RBDCTimeout)+"), or the rate expires between two requests")
 	}
+	if s.VBDC > 0 && c.Persistence > 0 && s.Period >= c.Persistence {
+		report("period", strconv.Itoa(s.Period), "less than vbdc_timeout ("+strconv.Itoa(c.Persistence)+"), or the volume is forgotten between two requests")
+	}
 	if _, ok := Best(w.Symbols, s.EsN0); s.EsN0 != 0 && (!ok || c.Standard == "rcs") {
 		report("es_n0_db", strconv.FormatFloat(s.EsN0, 'g', -1, 64), "what a waveform of "+strconv.Itoa(w.Symbols)+" symbols bears (rcs2)")
 	}

@@ -217,7 +217,7 @@ func (s *StationConfig) queue(c *Config, peak link.Rate) queue.Config {
 	q := s.Queue
 	q.Rate = max(peak, 8000)
 	total, _ := c.Latency()
-	return q.Complete(2*c.Hop + link.Duration(total)*c.Superframe)
+	return q.Complete(2*c.Hop + link.Duration(total+s.Period)*c.Superframe)
 }
 
 // Waiting returns the station's queue with its rate and limit set.

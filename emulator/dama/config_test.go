@@ -59,6 +59,7 @@ func TestCheck(t *testing.T) {
 		{"station.fca", func(c *Config) { c.Station.FCA = true }},
 		{"station.piggyback", func(c *Config) { c.Station = StationConfig{VBDC: 5000, Piggy: true} }},
 		{"station.period", func(c *Config) { c.Station.Period, c.RBDCTimeout = 10, 5 }},
+		{"station.period", func(c *Config) { c.Station.VBDC, c.Station.Period, c.Persistence = 5000, 10, 7 }},
 		{"station.es_n0_db", func(c *Config) { c.Station.EsN0 = -5 }},
 		{"station.logon", func(c *Config) { c.Station.Logon = "never" }},
 		{"station.leave", func(c *Config) { c.Station.Leave = link.Second }},

@@ -153,37 +153,23 @@ func (c *ncc) age(a *account) {
 
 // redeem turns the whole credits of so many rich accounts into slots.
 func (c *ncc) redeem(left, rich int, out []grant) int {
-	if rich <= left {
-		for i := range c.accounts {
-			left -= c.pay(i, out)
+	c.order = c.order[:0]
+	for i := range c.accounts {
+		if a := &c.accounts[i]; a.due > 0 && a.credit >= micro && int(out[i].slots) < a.limit {
+			c.order = append(c.order, int32(i))
 		}
-		return left
 	}
-	for ; left > 0; left-- {
-		best := -1
-		for i := range c.accounts {
-			a := &c.accounts[i]
-			if a.due > 0 && a.credit >= micro && int(out[i].slots) < a.limit && (best < 0 || a.credit > c.accounts[best].credit) {
-				best = i
-			}
-		}
-		if best < 0 {
-			break
-		}
-		c.pay(best, out)
+	if rich > left {
+		slices.SortStableFunc(c.order, func(i, j int32) int {
+			return cmp.Compare(c.accounts[j].credit, c.accounts[i].credit)
+		})
+	}
+	for _, i := range c.order[:min(left, len(c.order))] {
+		c.accounts[i].credit -= micro
+		out[i].slots++
+		left--
 	}
 	return left
-}
-
-// pay gives account i a slot for a credit if it has one and can use it.
-func (c *ncc) pay(i int, out []grant) int {
-	a := &c.accounts[i]
-	if a.due == 0 || a.credit < micro || int(out[i].slots) >= a.limit {
-		return 0
-	}
-	a.credit -= micro
-	out[i].slots++
-	return 1
 }
 
 // squeeze sets what each account gets of room, where all want more than room

@@ -234,6 +234,41 @@ func TestVBDCConserved(t *testing.T) {
 	}
 }
 
+// The terminal's book and the NCC's agree at all times: what was asked and not
+// granted is outstanding at the NCC, or under way to it, or as a grant under
+// way back. Here with volumes that the NCC would forget, and a sender that
+// pauses for long.
+func TestVolumesAgree(t *testing.T) {
+	cfg := Config{Persistence: 7, Station: StationConfig{CRA: 100_000, RBDC: 300_000, VBDC: 200_000, Agent: "conserve", Piggy: true}}
+	c, s := alone(t, cfg)
+	d := link.NewDraw(8, "pauses")
+	at, sent := link.Time(0), uint64(0)
+	for k := range 3000 {
+		for ; at < c.next; sent++ {
+			s.Put(link.Packet{When: at, Size: 1400}, &sinkhole{})
+			at = at.Add(8 * link.Millisecond)
+			if d.Chance(sent, 0.01) {
+				at = at.Add(700 * link.Millisecond)
+			}
+		}
+		c.step()
+		outstanding := c.ncc.accounts[0].volume
+		for _, box := range c.inbox {
+			for _, l := range box {
+				if l.Category == VBDC {
+					outstanding += l.Value
+				}
+			}
+		}
+		for i := range c.table {
+			outstanding += c.grants[(c.tick+uint64(i))%uint64(len(c.grants))][0].volume
+		}
+		if outstanding != s.terminal().asked {
+			t.Fatalf("superframe %d: %d by the terminal's book, %d by the NCC's", k, s.terminal().asked, outstanding)
+		}
+	}
+}
+
 // Two saturated stations share by weight, whichever category they ask in.
 func TestStationsShareByWeight(t *testing.T) {
 	for _, v := range []struct {

@@ -43,7 +43,8 @@ func (s *Station) Inherit(now link.Time, old link.Stage) {
 
 // succeed takes over what a terminal has asked for.
 func (t *terminal) succeed(was *terminal) {
-	t.arrived, t.asked, t.quiet = was.arrived, was.asked, was.quiet
+	t.arrived, t.asked, t.said = was.arrived, min(was.asked, t.maxVol), was.said
+	t.doubt, t.answer = was.doubt, was.answer
 	t.rate, t.timer = min(was.rate, t.maxRate), was.timer
 	if len(t.flight) == len(was.flight) {
 		copy(t.flight, was.flight)

@@ -47,6 +47,7 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, account) {
 			least:   muldiv(int64(room), 8e9, int64(c.cfg.Superframe)) + 1,
 			timeout: c.cfg.RBDCTimeout,
 			unit:    1,
+			keep:    c.cfg.Persistence,
 			window:  make([]int64, s.Window),
 			flight:  make([]int64, c.latency),
 		},
@@ -132,7 +133,7 @@ func (c *Carrier) ask(t *terminal, n uint64, g *grant) {
 	}
 	any := false
 	if sure || n >= t.due {
-		any = c.compose(t, &k, backlog, !sure || t.quiet > c.patience)
+		any = c.compose(t, &k, n, backlog, !sure)
 	}
 	switch {
 	case sure:
@@ -146,8 +147,9 @@ func (c *Carrier) ask(t *terminal, n uint64, g *grant) {
 	}
 }
 
-// compose writes the requests that are due.
-func (c *Carrier) compose(t *terminal, k *call, backlog int64, absolute bool) bool {
+// compose writes the requests that are due in superframe n, for a channel
+// that may lose them or does not.
+func (c *Carrier) compose(t *terminal, k *call, n uint64, backlog int64, lossy bool) bool {
 	if t.maxRate == 0 && t.maxVol == 0 {
 		return false
 	}
@@ -159,11 +161,9 @@ func (c *Carrier) compose(t *terminal, k *call, backlog int64, absolute bool) bo
 		t.sendRate(rate)
 	}
 	v.InFlight += muldiv(rate.Value, int64(c.cfg.Superframe), 8e9) - t.asked
-	// Said again only where a request may have been lost.
-	absolute = absolute && c.access.Slots > 0
-	if volume, ok := t.askVolume(v, &c.coding, absolute); ok {
+	if volume, ok := t.askVolume(v, &c.coding, lossy || t.doubtful(n)); ok {
 		k.requests[1] = volume
-		t.sendVolume(volume)
+		t.sendVolume(volume, n, lossy)
 		any = true
 	}
 	return any
