@@ -55,7 +55,7 @@ func TestMeasuresOnABridge(t *testing.T) {
 		t.Errorf("least delay of a bridge %v", least)
 	}
 	f, err := Flood(l.B, l.A, FloodOptions{Rate: 20000, For: 100 * time.Millisecond})
-	if err != nil || f.Sent < 1000 || f.Received != f.Sent {
+	if err != nil || f.Sent < 1000 || f.Received < f.Sent || f.Received > f.Sent+10 {
 		t.Errorf("flood: %v, %+v; want the asked 2000 or so, none lost", err, f)
 	}
 	tr, err := TCP(l.A, l.B, 200*time.Millisecond)

@@ -21,14 +21,19 @@ type Tap struct {
 // Frame is a frame as a tap saw it.
 type Frame struct {
 	Bytes    []byte // with its VLAN tag, even where the kernel took that off
-	At       int64  // the kernel's stamp, CLOCK_REALTIME ns
+	At       int64  // the kernel's stamp, CLOCK_REALTIME ns; 0 if it made none
 	Outgoing bool   // sent from this interface, not received
 }
 
 // Tap opens a tap that sees every frame, promiscuously.
 func (e End) Tap() (*Tap, error) {
 	t := &Tap{fd: -1}
-	err := e.Do(func() error { return t.open(e.Dev) })
+	err := e.Do(func() error {
+		if err := t.open(e.Dev); err != nil {
+			return err
+		}
+		return awaitStamps()
+	})
 	if err != nil {
 		return nil, fmt.Errorf("tap on %s in %s: %w", e.Dev, e.Netns, err)
 	}
@@ -50,11 +55,37 @@ func (t *Tap) open(dev string) error {
 	mreq := unix.PacketMreq{Ifindex: int32(i.Index), Type: unix.PACKET_MR_PROMISC}
 	return errors.Join(
 		unix.SetsockoptInt(t.fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1),
-		unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS_NEW, 1),
+		unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, stamping),
 		unix.SetsockoptInt(t.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20),
 		unix.SetsockoptPacketMreq(t.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &mreq),
 		unix.Bind(t.fd, &unix.SockaddrLinklayer{Protocol: ethAll, Ifindex: i.Index}),
 	)
+}
+
+// stamping asks for the stamps that the kernel makes when a frame passes the
+// interface. (SO_TIMESTAMPNS would make one up when the frame is read, if
+// there was none.)
+const stamping = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+
+// awaitStamps waits until frames are stamped: the kernel begins to a little
+// after the first socket that asks for it, for all interfaces at once.
+func awaitStamps() error {
+	near, far := &Tap{fd: -1}, &Tap{fd: -1}
+	defer func() { near.Close(); far.Close() }()
+	if err := errors.Join(near.open("lo"), far.open("lo")); err != nil {
+		return err
+	}
+	frame, buf := probeFrame(ProbeOptions{Size: 60}), make([]byte, 256)
+	for range 500 {
+		if err := near.Send(frame); err != nil {
+			return err
+		}
+		if f, err := far.Receive(buf, 10*time.Millisecond); err == nil && f.At != 0 {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return errors.New("the kernel does not stamp frames")
 }
 
 // Close closes the tap.
@@ -108,7 +139,8 @@ func (t *Tap) read(buf []byte) (Frame, error) {
 	}
 	for _, m := range messages {
 		switch {
-		case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS_NEW:
+		case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPING_NEW:
+			// struct scm_timestamping64: three times, software's first.
 			ts := (*unix.Timespec)(unsafe.Pointer(&m.Data[0]))
 			f.At = ts.Nano()
 		case m.Header.Level == unix.SOL_PACKET && m.Header.Type == unix.PACKET_AUXDATA:

@@ -24,8 +24,8 @@ type Engine struct {
 	page   *page
 	pipe   *pipe
 	done   chan struct{} // closed when the process has ended
+	heard  chan struct{} // closed when its last answer has been read
 	err    error         // why; valid once done
-	events chan Event
 	kill   func() error
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ func Start(ctx context.Context, c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, done: make(chan struct{}), events: make(chan Event, 64), waiting: map[uint64]chan answer{}}
+	e := &Engine{config: c, done: make(chan struct{}), heard: make(chan struct{}), waiting: map[uint64]chan answer{}}
 	if err := e.spawn(ctx); err != nil {
 		return nil, fmt.Errorf("start engine of pair %s: %w", c.Pair, err)
 	}
@@ -131,17 +131,11 @@ func (e *Engine) enter() error {
 
 // listen hands answers to those who asked.
 func (e *Engine) listen() {
+	defer close(e.heard)
 	for {
 		var a answer
 		if err := e.pipe.read(&a); err != nil {
 			return
-		}
-		if a.Event != nil {
-			select {
-			case e.events <- *a.Event:
-			default: // nobody listens
-			}
-			continue
 		}
 		e.mu.Lock()
 		c := e.waiting[a.ID]
@@ -166,20 +160,14 @@ func (e *Engine) ask(a ask) (answer, error) {
 	}
 	select {
 	case r := <-c:
-		if r.Error != "" {
-			return r, errors.New(r.Error)
-		}
-		return r, nil
+		return r, r.err()
+	case <-e.heard:
+	}
+	select {
+	case r := <-c: // its last words
+		return r, r.err()
 	case <-e.done:
-		select {
-		case r := <-c:
-			if r.Error != "" {
-				return r, errors.New(r.Error)
-			}
-			return r, nil
-		default:
-			return answer{}, fmt.Errorf("engine of pair %s ended: %w", e.config.Pair, e.Err())
-		}
+		return answer{}, fmt.Errorf("engine of pair %s ended: %w", e.config.Pair, e.Err())
 	}
 }
 
@@ -220,9 +208,6 @@ func (e *Engine) Memory() (Memory, error) {
 	}
 	return *a.Memory, nil
 }
-
-// Events returns what happens to the engine by itself.
-func (e *Engine) Events() <-chan Event { return e.events }
 
 // Done is closed when the engine's process has ended, Err then says why.
 func (e *Engine) Done() <-chan struct{} { return e.done }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -10,7 +11,7 @@ import (
 
 // The daemon and the engine speak JSON documents, each behind its length in
 // 4 bytes, over a socket that both inherit. To each ask comes one answer with
-// the same number; an answer with number 0 is an event.
+// the same number.
 
 type ask struct {
 	ID   uint64
@@ -37,7 +38,13 @@ type answer struct {
 	Applied *Applied `json:",omitempty"`
 	Report  *Report  `json:",omitempty"`
 	Memory  *Memory  `json:",omitempty"`
-	Event   *Event   `json:",omitempty"`
+}
+
+func (a *answer) err() error {
+	if a.Error == "" {
+		return nil
+	}
+	return errors.New(a.Error)
 }
 
 // maxDocument bounds what one side believes of the other.

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"runtime"
 
@@ -103,15 +102,6 @@ func (m *machine) emulator(doc []byte) (Emulator, error) {
 	return em, nil
 }
 
-// findPort looks the port up and checks that one queue receives all of it.
-func findPort(name string) (steer.Port, error) {
-	dev, err := net.InterfaceByName(name)
-	if err != nil {
-		return steer.Port{}, fmt.Errorf("port %s: %w", name, err)
-	}
-	return steer.Port{Name: name, Index: dev.Index}, nil
-}
-
 // claim takes the port for this process by a name in the abstract socket
 // space, which belongs to the network namespace like the port itself; it is
 // let go of when the process ends, however it ends.
@@ -152,7 +142,7 @@ func (m *machine) openWay(w link.Way) error {
 	page := &m.page.Ways[w]
 	l := &loop{
 		way: w, rx: m.xsks[port], tx: m.xsks[1-port], store: m.stores[w], wait: m.waits[w],
-		page: page, book: &page.Book, limits: m.config.Limits, lock: &m.lock,
+		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
 		beat:  func(now int64) { m.wire.Beat(port, now) },
 		yield: page.yield, em: m.em, locked: m.em.Coupled(),
 	}

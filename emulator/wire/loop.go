@@ -30,6 +30,7 @@ type loop struct {
 	store  *store
 	wait   *waiter
 	page   *wayPage
+	tap    *tapRing
 	book   *ledger.Book // in page
 	beat   func(now int64)
 	limits ledger.Limits
@@ -63,6 +64,7 @@ type loop struct {
 	mark      mark
 	delays    recent // of this interval
 	promise   int64  // least delay of a frame, ns
+	switched  int64  // since when, CLOCK_MONOTONIC
 	yield     func(link.Probe)
 }
 
@@ -169,6 +171,9 @@ func (l *loop) Deliver(p link.Packet) { l.ready.Push(p) }
 
 // Lose books the loss and frees the frame.
 func (l *loop) Lose(p link.Packet, c link.Cause) {
+	if l.tap.on() {
+		l.tap.write(p, c, l.store.frame(p.Ref))
+	}
 	l.book.Lost[c.Reason]++
 	l.book.LostBytes += uint64(p.Size)
 	l.store.release(p.Ref)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -29,8 +30,9 @@ func IsEngine() bool { return os.Getenv("FARLINK_ROLE") == "wire" }
 func Main(build Build) int {
 	roomForThreads()
 	debug.SetGCPercent(-1) // tidy collects, outside the loops' way
-	// The daemon ends its engine by the socket; a terminal's signals are
-	// the daemon's to take.
+	// The daemon ends its engine by the socket; a terminal's and a service
+	// manager's signals are the daemon's to take.
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	p := &pipe{rw: os.NewFile(3, "control")}
 	s := &server{pipe: p, build: build}
 	if err := s.serve(); err != nil && !errors.Is(err, io.EOF) {
@@ -131,7 +133,21 @@ func (m *machine) apply(doc []byte, fresh bool) (*Applied, error) {
 	return &Applied{
 		At: time.Now().Add(-time.Duration(nanotime() - last)), Time: link.Time(last - m.page.Epoch),
 		Switch: link.Duration(last - built), Build: link.Duration(built - begun),
+		NotEffective: m.notEffective(),
 	}, nil
+}
+
+// notEffective says why frames do not reach the emulator.
+func (m *machine) notEffective() string {
+	if mode := m.wire.Mode(); mode != steer.Emulate {
+		return fmt.Sprintf("the pair is in mode %v: frames do not pass the link", mode)
+	}
+	for _, w := range link.Ways {
+		if m.page.Ways[w].Down != 0 {
+			return fmt.Sprintf("port %s is down: no frame leaves by it", m.ports[1-portOf(w)].Name)
+		}
+	}
+	return ""
 }
 
 func heap() *Memory {

@@ -57,6 +57,7 @@ func (l *loop) obey(o *order) bool {
 	if p, ok := l.em.(Promised); ok {
 		l.promise = int64(p.Promise(l.way))
 	}
+	l.switched = l.now
 	l.page.Switched, l.page.Timed, l.page.Early, l.page.LeastNs = l.now-l.epoch, 0, 0, 0
 	l.page.end()
 	return true

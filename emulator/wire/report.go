@@ -24,6 +24,10 @@ type Applied struct {
 	Time   link.Time     // the same, in the run's time
 	Switch link.Duration // from the first look to the last way's switch
 	Build  link.Duration // building the emulator, aside from the frames
+
+	// NotEffective says why frames do not meet the document all the same;
+	// "" when they do. What the first frames show later is in Stats.
+	NotEffective string `json:",omitempty"`
 }
 
 // Memory is what the engine's own runtime did since it began.
@@ -31,11 +35,4 @@ type Memory struct {
 	Allocations uint64
 	HeapBytes   uint64
 	Collections uint32
-}
-
-// Event is something that happened to the engine by itself.
-type Event struct {
-	At   time.Time
-	Kind string // "port_down", "port_up", "port_gone"
-	Text string
 }

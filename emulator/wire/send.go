@@ -63,6 +63,9 @@ func (l *loop) place(p link.Packet, came *int64) bool {
 		if marked {
 			l.em.Finish(p, l.way, frame)
 		}
+		if l.tap.on() {
+			l.tap.write(p, link.Cause{}, frame)
+		}
 		addr, size := l.store.take(p.Ref)
 		*came = -*l.store.umem.Stamp(addr)
 		l.tx.Tx.Push(unix.XDPDesc{Addr: addr, Len: size})
@@ -77,6 +80,9 @@ func (l *loop) place(p link.Packet, came *int64) bool {
 			frame = l.copied[:copy(l.copied[:], frame)]
 		}
 		l.em.Finish(p, l.way, frame)
+	}
+	if l.tap.on() {
+		l.tap.write(p, link.Cause{}, frame)
 	}
 	l.scatter(frame, chunks)
 	l.store.release(p.Ref)
@@ -108,9 +114,10 @@ func (l *loop) push() {
 		e := l.tx.Kick()
 		switch e {
 		case 0, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS:
-			l.down = false
+			l.down, l.page.Down = false, 0
 		default: // ENETDOWN, ENXIO: the port is down or gone
 			l.down, l.pushing, l.rescue = true, true, l.now+1_000_000
+			l.page.Down = 1
 			return
 		}
 		if l.pushing = !l.tx.Tx.Drained(); !l.pushing {
@@ -128,7 +135,7 @@ func (l *loop) settle(n int, before, after int64) {
 	for i := range n {
 		at += step
 		if l.came[i] > 0 {
-			l.time(at - l.came[i])
+			l.time(l.came[i], at)
 		}
 		late := at - l.epoch - int64(l.sent[i])
 		l.book.Lateness.Add(late)
@@ -140,9 +147,13 @@ func (l *loop) settle(n int, before, after int64) {
 }
 
 // time counts the whole delay of a frame, and holds it against what the
-// emulator promised.
-func (l *loop) time(ns int64) {
+// emulator promised if the frame came to this one and not to its predecessor.
+func (l *loop) time(came, left int64) {
+	ns := left - came
 	l.delays.delay(ns)
+	if came <= l.switched {
+		return
+	}
 	v := &l.page.wayView
 	if v.Timed == 0 || ns < v.LeastNs {
 		v.LeastNs = ns

@@ -21,6 +21,7 @@ type page struct {
 	Epoch int64 // CLOCK_MONOTONIC ns of link.Time 0 of this run
 	Runs  uint64
 	Ways  [2]wayPage
+	Taps  [2]tapRing
 }
 
 // wayPage is one way. Seq is odd while the loop writes (a sequence lock): the
@@ -38,6 +39,7 @@ type wayView struct {
 	Timed    int64 // frames of known delay since then
 	Early    int64 // of these, sooner than the emulator promised
 	LeastNs  int64 // least delay of these
+	Down     int64 // 1 while the port to leave by is down or gone
 	Probes   uint64
 	Probe    [maxProbes]sharedProbe
 }
@@ -87,7 +89,7 @@ func newShared() (*os.File, error) {
 
 // mapShared maps it into this process.
 func mapShared(f *os.File) (*page, error) {
-	m, err := unix.Mmap(int(f.Fd()), 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	m, err := unix.Mmap(int(f.Fd()), 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map shared memory: %w", err)
 	}

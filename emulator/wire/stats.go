@@ -28,6 +28,7 @@ type Way struct {
 	Timed    int           // frames of known delay since then
 	Least    link.Duration // the least of these delays
 	Early    int           // how many were sooner than the emulator promised
+	Down     bool          // the port to leave by is down or gone
 }
 
 // Interval is the last interval of publication, about 100 ms.
@@ -62,7 +63,7 @@ func (v *wayView) way(limits ledger.Limits) Way {
 	r := v.Recent
 	w := Way{
 		Book: v.Book, Switched: link.Time(v.Switched),
-		Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs),
+		Down: v.Down != 0, Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs),
 		Interval: Interval{
 			From: link.Time(r.Since), To: link.Time(v.At), In: r.In, InBytes: r.InBytes,
 			Out: r.Out, OutBytes: r.OutBytes, Lost: r.Lost, Delayed: r.Delays,

@@ -98,11 +98,12 @@ func TestModelledLossIsNotTheEngines(t *testing.T) {
 	if b.Lost[link.Pattern] != b.In/4 || b.Losses() != b.In/4 || b.Broken > 0 || b.Engine.Loss() > 0 {
 		t.Errorf("in %d, lost %v, engine %+v", b.In, b.Lost, b.Engine)
 	}
-	// Every fourth of what came in, give or take a stray frame of the stack.
-	if lost := s.Lost(); lost < 199 || lost > 201 {
+	// Every fourth of what came in, less the stacks' own frames among the fourths.
+	if lost := s.Lost(); lost < 190 || lost > 201 {
 		t.Errorf("%d of 800 lost", lost)
 	}
-	if len(st.Ways[link.Up].Probes) != 2 || st.Ways[link.Up].Probes[1].Value != float64(b.In) {
+	// The probe is of the last publication, the book of the last batch.
+	if p := st.Ways[link.Up].Probes; len(p) != 2 || p[1].Value < 800 || p[1].Value > float64(b.In) {
 		t.Errorf("probes %v, in %d", st.Ways[link.Up].Probes, b.In)
 	}
 	if st.Verdict == ledger.Invalid {

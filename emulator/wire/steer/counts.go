@@ -1,6 +1,10 @@
 package steer
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+)
 
 // Kinds of a Count, numbered as in steer.bpf.c.
 const (
@@ -22,12 +26,12 @@ type Counts struct {
 	FellBack Count // of Bypassed and Cut: because the engine was gone or hung
 }
 
-// Counts reads the counters of port 0 or 1, summed over the CPUs.
-func (w *Wire) Counts(port int) (Counts, error) {
+// readCounts reads the counters of port 0 or 1, summed over the CPUs.
+func readCounts(m *ebpf.Map, port int) (Counts, error) {
 	var c Counts
-	for kind, to := range map[uint32]*Count{emulated: &c.Emulated, bypassed: &c.Bypassed, dropped: &c.Cut, fellBack: &c.FellBack} {
+	for kind, to := range []*Count{emulated: &c.Emulated, bypassed: &c.Bypassed, dropped: &c.Cut, fellBack: &c.FellBack} {
 		var perCPU []programCount
-		if err := w.objects.Counts.Lookup(uint32(port)*kinds+kind, &perCPU); err != nil {
+		if err := m.Lookup(uint32(port*kinds+kind), &perCPU); err != nil {
 			return c, fmt.Errorf("read counts of steer: %w", err)
 		}
 		for _, x := range perCPU {

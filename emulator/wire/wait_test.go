@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func testWaiter(t *testing.T, spin, coalesce int64) (*waiter, int) {
+	t.Helper()
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWaiter(p[0], spin, coalesce)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.close(); unix.Close(p[0]); unix.Close(p[1]) })
+	return w, p[1]
+}
+
+const ms = 1_000_000
+
+// A sleep ends spin before its time, not sooner, and not at all when that is
+// past already.
+func TestUntilLeavesTheSpin(t *testing.T) {
+	w, _ := testWaiter(t, 2*ms, 0)
+	begun := nanotime()
+	w.until(begun, begun+10*ms)
+	if slept := nanotime() - begun; slept < 8*ms {
+		t.Errorf("slept %d ns, want 8 ms or a little more", slept)
+	}
+	begun = nanotime()
+	w.until(begun, begun+1*ms)
+	w.until(begun, begun-1*ms)
+	if slept := nanotime() - begun; slept > 1*ms {
+		t.Errorf("slept %d ns within the spin", slept)
+	}
+}
+
+// Two sleeps to the same time: the timer, armed once, ends both.
+func TestUntilTheSameTimeAgain(t *testing.T) {
+	w, _ := testWaiter(t, 0, 0)
+	begun := nanotime()
+	for range 2 {
+		w.until(nanotime(), begun+5*ms)
+	}
+	w.until(nanotime(), begun+8*ms)
+	if slept := nanotime() - begun; slept < 8*ms {
+		t.Errorf("slept %d ns of 8 ms", slept)
+	}
+}
+
+func TestWakeAndDataEndTheSleep(t *testing.T) {
+	w, write := testWaiter(t, 0, 0)
+	far := func() int64 { return nanotime() + 5_000*ms }
+	begun := nanotime()
+	w.wake() // before the sleep is as good as within
+	w.until(nanotime(), far())
+	unix.Write(write, []byte{1})
+	w.until(nanotime(), far())
+	if slept := nanotime() - begun; slept > 1_000*ms {
+		t.Errorf("slept %d ns", slept)
+	}
+}
+
+// 100 sleeps within 2 ms are a flood; afterwards 50 in 2 ms keep it one (a
+// look each 50 us gives 28 at least), 5 do not.
+func TestFlooded(t *testing.T) {
+	w := &waiter{coalesce: 50_000}
+	now := int64(0)
+	window := func(sleeps int) bool {
+		for range sleeps {
+			w.flooded(now)
+		}
+		now += 2 * ms
+		return w.flooded(now)
+	}
+	for i, c := range []struct {
+		sleeps int
+		want   bool
+	}{{5, false}, {98, false}, {101, true}, {50, true}, {5, false}, {50, false}} {
+		if got := window(c.sleeps); got != c.want {
+			t.Errorf("window %d with %d sleeps: %v", i, c.sleeps, got)
+		}
+	}
+}
+
+func TestSpinlock(t *testing.T) {
+	var l spinlock
+	var wg sync.WaitGroup
+	n := 0
+	for range 4 {
+		wg.Go(func() {
+			for range 10000 {
+				l.take()
+				n++
+				l.drop()
+			}
+		})
+	}
+	wg.Wait()
+	if n != 40000 {
+		t.Errorf("%d of 40000 counted", n)
+	}
+}
