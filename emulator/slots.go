@@ -3,6 +3,7 @@ package emulator
 import (
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
+	"farlink/emulator/nr"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
 	"farlink/profiles"
@@ -55,6 +56,8 @@ func server(w link.Way, way profiles.Way, s *station) link.Stage {
 		return s.terminal
 	case "leo":
 		return leo.NewServer(*s.profile.LEO, way.Queue, w, s.sky)
+	case "nr":
+		return nr.NewServer(*s.profile.NR, way.Queue, w, draw)
 	case "wlan":
 		return stage.NewWLAN(*way.WLAN, draw)
 	case "delivery":

@@ -73,7 +73,7 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 	switch {
 	case p.Server(w) == "queue":
 		way.Queue.Check(r.under(at + ".queue"))
-	case way.Carrier != nil || p.LEO != nil:
+	case way.Carrier != nil || p.LEO != nil || p.NR != nil:
 		r.checkServed(way, at)
 	default:
 		r.checkReplaced(p, w)
@@ -102,6 +102,9 @@ func (r *reader) checkShared(p *Profile) {
 	if p.LTE != nil {
 		p.LTE.Check(r.under("lte"))
 	}
+	if p.NR != nil {
+		p.NR.Check(r.under("nr"))
+	}
 	if p.DAMA != nil {
 		p.DAMA.Check(r.under("dama"))
 	}
@@ -119,7 +122,7 @@ func (r *reader) checkServers(p *Profile, w link.Way) {
 		there bool
 	}{
 		{at + ".carrier", way.Carrier != nil}, {at + ".wlan", way.WLAN != nil}, {at + ".delivery", way.Delivery != nil},
-		{at + ".train", way.Train != nil}, {"leo", p.LEO != nil}, {"lte", p.LTE != nil}, {"dama", p.DAMA != nil && w == link.Up},
+		{at + ".train", way.Train != nil}, {"leo", p.LEO != nil}, {"lte", p.LTE != nil}, {"nr", p.NR != nil}, {"dama", p.DAMA != nil && w == link.Up},
 	} {
 		if s.there {
 			names = append(names, s.name)

@@ -27,6 +27,7 @@ import (
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/lte"
+	"farlink/emulator/nr"
 	"farlink/emulator/sat"
 )
 
@@ -52,6 +53,7 @@ type Profile struct {
 	Geo  *sat.Geo     `toml:"geo"`  // where the stations stand; gives both ways their delay
 	LEO  *leo.Config  `toml:"leo"`  // satellites in low orbit: rate, loss and path of both ways
 	LTE  *lte.Config  `toml:"lte"`  // a cell, which serves both ways
+	NR   *nr.Config   `toml:"nr"`   // a 5G carrier, which serves both ways
 	DAMA *dama.Config `toml:"dama"` // a DVB-RCS return link, which serves the way up
 }
 

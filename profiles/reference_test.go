@@ -26,7 +26,7 @@ const reference = "../docs/reference.toml"
 func TestReference(t *testing.T) {
 	w := &referee{comments: readComments(t), said: map[string]bool{}}
 	w.say("Every key of a profile. No profile has them all: a way has one server (queue, with or without\n" +
-		"carrier; wlan; delivery; train; or the profile's lte, leo, dama), and most tables are left out.\n" +
+		"carrier; wlan; delivery; train; or the profile's lte, leo, nr, dama), and most tables are left out.\n" +
 		"Written by `go test ./profiles -run TestReference -update` from the doc comments of the\nconfigurations. Quantities are text: \"8Mbit/s\", \"2MB\", \"250ms\".")
 	w.table("", "", reflect.TypeFor[Profile]())
 	if *update {
@@ -245,7 +245,7 @@ var quoted = regexp.MustCompile(`"[^"]+"`)
 // readComments reads the doc comments of the configurations' sources.
 func readComments(t *testing.T) map[string]string {
 	comments := map[string]string{}
-	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/lte", "../emulator/dama"} {
+	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/lte", "../emulator/nr", "../emulator/dama"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

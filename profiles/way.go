@@ -45,7 +45,7 @@ func (p *Profile) Delay(w link.Way) link.Duration {
 func (p *Profile) RTT() link.Duration { return p.Delay(link.Down) + p.Delay(link.Up) }
 
 // Server names what lets packets out of way w, as the key of its table:
-// queue, carrier, wlan, delivery, train, leo, lte or dama.
+// queue, carrier, wlan, delivery, train, leo, lte, nr or dama.
 func (p *Profile) Server(w link.Way) string {
 	way := p.Of(w)
 	switch {
@@ -53,6 +53,8 @@ func (p *Profile) Server(w link.Way) string {
 		return "lte"
 	case p.LEO != nil:
 		return "leo"
+	case p.NR != nil:
+		return "nr"
 	case p.DAMA != nil && w == link.Up:
 		return "dama"
 	case way.WLAN != nil:
@@ -68,7 +70,7 @@ func (p *Profile) Server(w link.Way) string {
 }
 
 // Rate returns the rate of way w: that of the queue; of the carrier in clear
-// sky; the median over low orbits; the most that a cell, a return link or a
+// sky; the median over low orbits; that of a 5G carrier at its mean SINR; the most that a cell, a return link or a
 // wireless LAN may give. 0 is unlimited.
 func (p *Profile) Rate(w link.Way) link.Rate {
 	way := p.Of(w)
@@ -77,6 +79,8 @@ func (p *Profile) Rate(w link.Way) link.Rate {
 		return p.LTE.Peak()
 	case "leo":
 		return p.LEO.Rate(w)
+	case "nr":
+		return p.NR.Rate(w)
 	case "dama":
 		return p.DAMA.Peak()
 	case "wlan":
@@ -102,6 +106,8 @@ func (p *Profile) Peak(w link.Way) (link.Rate, link.Size) {
 		return rate, p.LTE.Waiting()
 	case "leo":
 		rate *= 4 // leo.Config.Down: the most that an epoch has
+	case "nr":
+		rate = p.NR.Peak(w)
 	case "dama":
 		queue = p.Return().Waiting()
 	case "wlan":

@@ -144,10 +144,10 @@ func (s *Server) Adopt(now link.Time, p link.Packet) {
 // will then be nobody knows.
 func (s *Server) Capacity(now link.Time) link.Capacity {
 	n := s.network // a copy: looking does not move the model
-	e, rtt := *n.at(now), 2*n.delay(now)
+	e := *n.at(now)
 	_, bytes := s.Held()
 	rate := link.Rate(e.rate)
-	return link.Capacity{Version: uint64(e.number) + 1, Rate: rate, NextAt: e.end, NextRate: rate, RTT: rtt, Queue: link.Size(bytes)}
+	return link.Capacity{Version: uint64(e.number) + 1, Rate: rate, NextAt: e.end, NextRate: rate, Queue: link.Size(bytes)}
 }
 
 // Probes yields the epoch and what it means for rate and queue.
