@@ -1,0 +1,120 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"farlink/emulator/link"
+	"farlink/emulator/stage"
+)
+
+// atcProfile is a profile of Augmented Traffic Control: rates in kbit/s,
+// delays in ms, shares in percent. It stands alone or, with its name, in
+// content.
+type atcProfile struct {
+	Down, Up *atcShaping
+	Content  *atcProfile
+}
+
+type atcShaping struct {
+	Rate                *float64
+	Delay               struct{ Delay, Jitter, Correlation float64 }
+	Loss                struct{ Percentage, Correlation float64 }
+	Corruption, Reorder struct {
+		Percentage, Correlation, Gap float64
+	}
+}
+
+// atcMost is how large a file may be: profiles have some hundred bytes.
+const atcMost = 1 << 20
+
+// ATC reads a profile of Augmented Traffic Control (JSON) as a course of one
+// step. Jitter, correlation, corruption and reordering are not followed.
+func ATC(f File) (*Course, error) {
+	text, err := io.ReadAll(io.LimitReader(f, atcMost+1))
+	if err != nil {
+		return nil, &Error{File: f.Name, Text: err.Error()}
+	}
+	if len(text) > atcMost {
+		return nil, &Error{File: f.Name, Text: fmt.Sprintf("more than %d bytes, want a profile", atcMost)}
+	}
+	var p atcProfile
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, jsonFault(f.Name, text, err)
+	}
+	if p.Content != nil {
+		p = *p.Content
+	}
+	if p.Down == nil || p.Up == nil {
+		return nil, &Error{File: f.Name, Text: `no "down" and "up", want the shaping of both`}
+	}
+	c := newCourse("")
+	for i, s := range [2]*atcShaping{p.Down, p.Up} {
+		w := link.Ways[i]
+		if err := s.check(f.Name, w); err != nil {
+			return nil, err
+		}
+		c.Of(w).Trace.Steps = []stage.StepConfig{s.step()}
+	}
+	if p.Down.more() || p.Up.more() {
+		c.Notes = append(c.Notes, f.Name+": jitter, correlation, corruption and reordering are not followed")
+	}
+	return c, nil
+}
+
+func (s *atcShaping) check(file string, w link.Way) error {
+	rate := 0.0
+	if s.Rate != nil {
+		rate = *s.Rate
+	}
+	for _, v := range []struct {
+		name        string
+		value, most float64
+	}{
+		{"rate", rate, maxRate / 1e3}, {"delay.delay", s.Delay.Delay, maxDelay * 1e3}, {"loss.percentage", s.Loss.Percentage, 100},
+	} {
+		if !(v.value >= 0 && v.value <= v.most) {
+			return &Error{File: file, Text: fmt.Sprintf("%s.%s %g: want a number from 0 to %g", w, v.name, v.value, v.most)}
+		}
+	}
+	return nil
+}
+
+func (s *atcShaping) step() stage.StepConfig {
+	one := stage.StepConfig{
+		Delay: of(link.Duration(math.Round(s.Delay.Delay * 1e6))),
+		Loss:  of(s.Loss.Percentage / 100),
+	}
+	if s.Rate != nil && *s.Rate > 0 { // 0 and nothing are no limit
+		one.Rate = of(link.Rate(math.Round(*s.Rate * 1e3)))
+	}
+	return one
+}
+
+// more reports whether there is what no stage follows.
+func (s *atcShaping) more() bool {
+	return s.Delay.Jitter != 0 || s.Delay.Correlation != 0 || s.Loss.Correlation != 0 || s.Corruption.Percentage != 0 || s.Reorder.Percentage != 0
+}
+
+// jsonFault says where a JSON document is wrong.
+func jsonFault(file string, text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	offset := int64(0)
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	default:
+		return &Error{File: file, Text: err.Error()}
+	}
+	before := text[:min(max(offset-1, 0), int64(len(text)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return &Error{File: file, Line: line, Column: column, Text: err.Error()}
+}

@@ -1,0 +1,79 @@
+package trace
+
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/stage"
+)
+
+// OpenSANDDelay reads a delay file of OpenSAND: lines of "second value_ms",
+// blank or comma between them. Each delay holds until the next.
+func OpenSANDDelay(f File) (Way, error) {
+	c := &stage.TraceConfig{}
+	err := pairs(f, "delay", maxDelay*1000, func(at link.Duration, ms float64) {
+		c.Steps = append(c.Steps, stage.StepConfig{At: at, Delay: of(link.Duration(ms * 1e6))})
+	})
+	if err != nil {
+		return Way{}, err
+	}
+	return Way{Trace: c}, nil
+}
+
+// Attenuation is the attenuation of a satellite link at an instant.
+type Attenuation struct {
+	At link.Duration
+	DB float64
+}
+
+// OpenSANDAttenuation reads an attenuation file of OpenSAND: lines of "second
+// value_dB". Between two the attenuation is interpolated.
+func OpenSANDAttenuation(f File) ([]Attenuation, error) {
+	var out []Attenuation
+	err := pairs(f, "attenuation", 200, func(at link.Duration, db float64) {
+		out = append(out, Attenuation{at, db})
+	})
+	return out, err
+}
+
+// pairs reads lines of a time in seconds and a value from 0 to most.
+func pairs(f File, what string, most float64, yield func(at link.Duration, value float64)) error {
+	l := newLines(f)
+	before := link.Duration(-1)
+	for l.next() {
+		if l.skippable() {
+			continue
+		}
+		fields := l.words()
+		if len(fields) == 1 {
+			fields = l.split(',')
+		}
+		if len(fields) != 2 {
+			return l.fault(0, "%d fields, want a time in seconds and the %s", len(fields), what)
+		}
+		fields[0].text = trimComma(fields[0].text)
+		at, err := l.seconds(fields[0], "time", 1, maxSeconds)
+		if err != nil {
+			return err
+		}
+		if at <= before {
+			return l.fault(fields[0].column, "time %s: not monotonic", fields[0].text)
+		}
+		value, err := l.decimal(fields[1], what, most)
+		if err != nil {
+			return err
+		}
+		before = at
+		yield(at, value)
+	}
+	if l.err == nil && before < 0 {
+		return l.whole("no lines, want a time and the %s", what)
+	}
+	return l.err
+}
+
+// trimComma takes a comma from the end: "1, 250".
+func trimComma(s string) string {
+	if n := len(s); n > 0 && s[n-1] == ',' {
+		return s[:n-1]
+	}
+	return s
+}

@@ -1,0 +1,191 @@
+package trace
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"farlink/emulator/link"
+)
+
+// recordHeader begins the file of a recording.
+const recordHeader = "seq,arrived_ns,left_ns,size,fate,marks"
+
+// Recorder writes what became of the packets of one way of a link: the
+// channel as it was. A line is a fate, in the order in which they came about:
+//
+//	seq,arrived_ns,left_ns,size,fate,marks
+//	0,0,250003000,1514,delivered,
+//	1,1000,1000,1514,queue_full,
+//	2,2000,250603000,1514,delivered,corrupted
+type Recorder struct {
+	out *bufio.Writer
+	buf []byte
+	err error
+}
+
+// NewRecorder begins a recording.
+func NewRecorder(out io.Writer) *Recorder {
+	r := &Recorder{out: bufio.NewWriter(out)}
+	_, r.err = r.out.WriteString(recordHeader + "\n")
+	return r
+}
+
+// markNames name the marks that a recording keeps, as the names in captures.
+var markNames = []struct {
+	mark link.Mark
+	name string
+}{{link.CE, "ce"}, {link.Corrupted, "corrupted"}, {link.Duplicate, "duplicate"}, {link.Reordered, "reordered"}}
+
+// Meet records a fate; arrived is when the packet came.
+func (r *Recorder) Meet(arrived link.Time, f link.Fate) {
+	p, b := f.Packet, r.buf[:0]
+	b = append(strconv.AppendUint(b, p.Seq, 10), ',')
+	b = append(strconv.AppendInt(b, int64(arrived), 10), ',')
+	b = append(strconv.AppendInt(b, int64(p.When), 10), ',')
+	b = append(strconv.AppendInt(b, int64(p.Size), 10), ',')
+	if f.Lost() {
+		b = append(b, f.Cause.Reason.String()...)
+	} else {
+		b = append(b, "delivered"...)
+	}
+	separator := byte(',')
+	for _, m := range markNames {
+		if p.Mark&m.mark != 0 {
+			b = append(append(b, separator), m.name...)
+			separator = '+'
+		}
+	}
+	if separator == ',' {
+		b = append(b, ',')
+	}
+	r.buf = append(b, '\n')
+	if _, err := r.out.Write(r.buf); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// Flush writes what is buffered and returns the first error of all writes.
+func (r *Recorder) Flush() error {
+	if err := r.out.Flush(); r.err == nil {
+		r.err = err
+	}
+	return r.err
+}
+
+// Recording is a channel as it was: what became of each packet.
+type Recording struct {
+	fates []fate   // by packet, those of one in their order
+	first []uint32 // where the fates of a packet begin; one more at the end
+}
+
+// fate is what became of a packet, or of a copy of it.
+type fate struct {
+	after  link.Duration // its arrival
+	rank   uint32        // its place among all
+	mark   link.Mark
+	reason link.Reason
+}
+
+// ReadRecording reads what a Recorder wrote.
+func ReadRecording(f File) (*Recording, error) {
+	l := newLines(f)
+	l.most = Most
+	var seqs []uint32
+	var all []fate
+	err := l.rows(func(at map[string]int) error { return l.need(at, strings.Split(recordHeader, ",")...) },
+		func(get func(string) field) error {
+			seq, one, err := l.fate(get)
+			one.rank = uint32(len(all))
+			seqs, all = append(seqs, seq), append(all, one)
+			return err
+		}, strings.Split(recordHeader, ",")...)
+	if err == nil && len(all) == 0 {
+		err = l.whole("no rows, want what became of one packet or more")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return arrange(seqs, all), nil
+}
+
+// fate reads a row.
+func (l *lines) fate(get func(string) field) (seq uint32, one fate, err error) {
+	const most = int64(maxSeconds * link.Second)
+	n, err := l.count(get("seq"), "seq", Most-1)
+	if err != nil {
+		return 0, one, err
+	}
+	arrived, err := l.count(get("arrived_ns"), "arrived_ns", most)
+	if err != nil {
+		return 0, one, err
+	}
+	left, err := l.count(get("left_ns"), "left_ns", most)
+	if err != nil {
+		return 0, one, err
+	}
+	if left < arrived {
+		return 0, one, l.fault(get("left_ns").column, "left_ns %d before arrived_ns %d", left, arrived)
+	}
+	one.after = link.Duration(left - arrived)
+	if one.reason, err = l.reason(get("fate")); err != nil {
+		return 0, one, err
+	}
+	one.mark, err = l.marks(get("marks"))
+	return uint32(n), one, err
+}
+
+func (l *lines) reason(f field) (link.Reason, error) {
+	if f.text == "delivered" {
+		return link.None, nil
+	}
+	for r := link.None + 1; int(r) < link.Reasons; r++ {
+		if r.String() == f.text {
+			return r, nil
+		}
+	}
+	return 0, l.fault(f.column, `fate %q: want "delivered" or the reason of a loss`, f.text)
+}
+
+func (l *lines) marks(f field) (link.Mark, error) {
+	var marks link.Mark
+	if f.text == "" {
+		return 0, nil
+	}
+next:
+	for _, name := range strings.Split(f.text, "+") {
+		for _, m := range markNames {
+			if m.name == name {
+				marks |= m.mark
+				continue next
+			}
+		}
+		return 0, l.fault(f.column, "mark %q: want ce, corrupted, duplicate or reordered", name)
+	}
+	return marks, nil
+}
+
+// arrange sorts fates by packet, by counting.
+func arrange(seqs []uint32, all []fate) *Recording {
+	packets := uint32(0)
+	for _, s := range seqs {
+		packets = max(packets, s+1)
+	}
+	r := &Recording{fates: make([]fate, len(all)), first: make([]uint32, packets+1)}
+	for _, s := range seqs {
+		r.first[s+1]++
+	}
+	for s := range packets {
+		r.first[s+1] += r.first[s]
+	}
+	next := append([]uint32(nil), r.first...)
+	for i, s := range seqs {
+		r.fates[next[s]] = all[i]
+		next[s]++
+	}
+	return r
+}
+
+// Packets returns of how many packets the recording tells, from the first on.
+func (r *Recording) Packets() int { return len(r.first) - 1 }
