@@ -12,6 +12,10 @@ import (
 	"farlink/profiles"
 )
 
+// lineRate is how fast frames are taken to come in when the memory that a
+// want needs is judged.
+const lineRate = link.GigabitPerSecond
+
 // compiled is a want that was found good: what the engine is told.
 type compiled struct {
 	mode     Mode

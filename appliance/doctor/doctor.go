@@ -196,11 +196,11 @@ func ethernet() Finding {
 	return finding("ethtool over netlink", err == nil, Failure, state(err), "use a kernel with CONFIG_ETHTOOL_NETLINK")
 }
 
-// Ports looks at the ports of a configuration.
-func Ports(config appliance.Config) (all []Finding) {
-	k := appliance.KernelPorts{Listen: config.API.Listen}
+// Ports looks at the ports of a configuration. plan says what a box would
+// do to those of a pair, and every reason why it would not.
+func Ports(config appliance.Config, plan func(appliance.PairConfig) ([]ports.Step, error)) (all []Finding) {
 	for _, p := range config.Pairs {
-		steps, err := k.Plan(p)
+		steps, err := plan(p)
 		name := fmt.Sprintf("pair %s (%s, %s)", p.Name, p.A, p.B)
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {

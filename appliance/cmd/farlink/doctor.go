@@ -7,6 +7,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/doctor"
+	"farlink/appliance/machine"
 )
 
 func doctorCommand() *cobra.Command {
@@ -25,7 +26,7 @@ box could not run.`,
 				if err != nil {
 					return err
 				}
-				findings = append(findings, doctor.Ports(config)...)
+				findings = append(findings, doctor.Ports(config, machine.Ports{Listen: config.API.Listen}.Plan)...)
 			}
 			if asJSON {
 				if err := printJSON(c.OutOrStdout(), findings); err != nil {

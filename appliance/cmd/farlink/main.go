@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"farlink/appliance"
+	"farlink/appliance/machine"
 	"farlink/emulator/wire"
 )
 
@@ -23,7 +23,7 @@ const (
 
 func main() {
 	if wire.IsEngine() {
-		os.Exit(wire.Main(appliance.BuildEmulator))
+		os.Exit(wire.Main(machine.Build))
 	}
 	os.Exit(run(os.Args[1:]))
 }

@@ -18,6 +18,7 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/access"
 	"farlink/appliance/api"
+	"farlink/appliance/machine"
 )
 
 func serveCommand() *cobra.Command {
@@ -81,8 +82,8 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	}
 	d.box, err = appliance.Open(ctx, appliance.Parts{
 		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
-		Ports:   appliance.KernelPorts{Store: d.store, Listen: d.config.API.Listen},
-		Engines: appliance.WireEngines{},
+		Ports:   machine.Ports{Store: d.store, Listen: d.config.API.Listen},
+		Engines: machine.Engines{},
 	})
 	if err != nil {
 		return errors.Join(err, d.listen.Close())

@@ -1,4 +1,4 @@
-package appliance
+package machine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"farlink/appliance"
 	"farlink/emulator"
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
@@ -14,24 +15,20 @@ import (
 	"farlink/emulator/wire/steer"
 )
 
-// lineRate is how fast frames are taken to come in when the memory that a
-// want needs is judged.
-const lineRate = link.GigabitPerSecond
-
 // silence is how long the engine's figures may be old before it counts as
 // hung: it publishes each 100 ms, and beats oftener.
 const silence = 500 * link.Millisecond
 
-// WireEngines are engines that drive the real ports, each a process of its
+// Engines are engines that drive the real ports, each a process of its
 // own.
-type WireEngines struct{}
+type Engines struct{}
 
 // wireName names a pair for the kernel: its pins must be one's own among all
 // boxes of the machine.
 func wireName(box, pair string) string { return box + "-" + pair }
 
 // Start starts an engine and waits until frames pass it.
-func (WireEngines) Start(ctx context.Context, c EngineConfig) (Engine, error) {
+func (Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.Engine, error) {
 	mode, err := steer.ParseMode(string(c.Mode))
 	if err != nil {
 		return nil, err
@@ -61,7 +58,7 @@ func (WireEngines) Start(ctx context.Context, c EngineConfig) (Engine, error) {
 }
 
 // Remove takes the pair's program off its ports and forgets its pins.
-func (WireEngines) Remove(box string, p PairConfig) error {
+func (Engines) Remove(box string, p appliance.PairConfig) error {
 	return wire.Remove(wireName(box, p.Name))
 }
 
@@ -93,7 +90,7 @@ func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
 	})
 }
 
-func (e *wireEngine) SetMode(ctx context.Context, m Mode) error {
+func (e *wireEngine) SetMode(ctx context.Context, m appliance.Mode) error {
 	mode, err := steer.ParseMode(string(m))
 	if err != nil {
 		return err
@@ -119,11 +116,11 @@ func (e *wireEngine) Close() error {
 }
 
 // Snapshot reads what the engine publishes.
-func (e *wireEngine) Snapshot() Snapshot {
+func (e *wireEngine) Snapshot() appliance.Snapshot {
 	s := e.Stats()
 	r := e.Report()
-	out := Snapshot{
-		Verdict: Verdict{Standing(s.Verdict.String()), s.Reason},
+	out := appliance.Snapshot{
+		Verdict: appliance.Verdict{Word: appliance.Standing(s.Verdict.String()), Reason: s.Reason},
 		Driver:  driver(r),
 		Figures: figures(s),
 	}
@@ -152,12 +149,12 @@ func driver(r wire.Report) string {
 	return fmt.Sprintf("%s and %s XDP, %s", r.Attached[0], r.Attached[1], copying)
 }
 
-func figures(s wire.Stats) Figures {
+func figures(s wire.Stats) appliance.Figures {
 	var late ledger.Histogram
 	for i := range s.Ways {
 		late.Merge(&s.Ways[i].Book.Lateness)
 	}
-	return Figures{
+	return appliance.Figures{
 		Down: wayFigures(&s.Ways[link.Down].Book), Up: wayFigures(&s.Ways[link.Up].Book),
 		LatenessP50: float64(late.Quantile(0.5)) / 1e3,
 		LatenessP99: float64(late.Quantile(0.99)) / 1e3,
@@ -165,8 +162,8 @@ func figures(s wire.Stats) Figures {
 	}
 }
 
-func wayFigures(b *ledger.Book) WayFigures {
-	f := WayFigures{PacketsIn: b.In, BytesIn: b.InBytes, PacketsOut: b.Out, BytesOut: b.OutBytes,
+func wayFigures(b *ledger.Book) appliance.WayFigures {
+	f := appliance.WayFigures{PacketsIn: b.In, BytesIn: b.InBytes, PacketsOut: b.Out, BytesOut: b.OutBytes,
 		EngineLost: b.Engine.Loss(), HeldPackets: b.Held, HeldBytes: b.HeldBytes}
 	for reason, n := range b.Lost {
 		if n > 0 {
@@ -180,14 +177,14 @@ func wayFigures(b *ledger.Book) WayFigures {
 }
 
 // readings undoes what modelled.Probes does to names.
-func readings(w link.Way, probes []link.Probe) []Reading {
-	out := make([]Reading, len(probes))
+func readings(w link.Way, probes []link.Probe) []appliance.Reading {
+	out := make([]appliance.Reading, len(probes))
 	for i, p := range probes {
 		name, of, further := strings.Cut(p.Name, ":")
 		if !further {
-			name, of = MainLink, name
+			name, of = appliance.MainLink, name
 		}
-		out[i] = Reading{Link: name, Way: w.String(), Name: of, Value: p.Value}
+		out[i] = appliance.Reading{Link: name, Way: w.String(), Name: of, Value: p.Value}
 	}
 	return out
 }
@@ -195,12 +192,12 @@ func readings(w link.Way, probes []link.Probe) []Reading {
 // modelled is an Emulator as the wire drives it.
 type modelled struct{ *emulator.Emulator }
 
-// BuildEmulator makes what the engine drives of a document: it is what main
+// Build makes what the engine drives of a document: it is what main
 // hands to wire.Main.
-func BuildEmulator(document []byte) (wire.Emulator, error) {
+func Build(document []byte) (wire.Emulator, error) {
 	spec, problems := emulator.ParseSpec(document)
 	if len(problems) > 0 {
-		var bad Problems
+		var bad appliance.Problems
 		for _, p := range problems {
 			if p.Level == 0 {
 				bad = append(bad, p)

@@ -1,4 +1,6 @@
-package appliance
+// Package machine is what a box needs of this machine: its network
+// interfaces as test ports, and engines that drive them.
+package machine
 
 import (
 	"context"
@@ -8,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"farlink/appliance"
 	"farlink/appliance/ports"
 )
 
-// KernelPorts are the interfaces of this machine.
-type KernelPorts struct {
-	Store  *Store
+// Ports are the interfaces of this machine.
+type Ports struct {
+	Store  *appliance.Store
 	Listen string // where the API listens; its port is no test port
 }
 
@@ -23,10 +26,10 @@ type portsFile struct {
 	Steps []ports.Step `json:"steps"`
 }
 
-func portsName(p PairConfig) string { return "ports-" + p.Name + ".json" }
+func portsName(p appliance.PairConfig) string { return "ports-" + p.Name + ".json" }
 
 // Plan returns what Prepare would do, and every reason why it would not.
-func (k KernelPorts) Plan(p PairConfig) ([]ports.Step, error) {
+func (k Ports) Plan(p appliance.PairConfig) ([]ports.Step, error) {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func (k KernelPorts) Plan(p PairConfig) ([]ports.Step, error) {
 	return k.plan(ns, p)
 }
 
-func (k KernelPorts) plan(ns *ports.Namespace, p PairConfig) ([]ports.Step, error) {
+func (k Ports) plan(ns *ports.Namespace, p appliance.PairConfig) ([]ports.Step, error) {
 	a, err := ns.Read(p.A)
 	if err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func (k KernelPorts) plan(ns *ports.Namespace, p PairConfig) ([]ports.Step, erro
 
 // Prepare takes both ports and makes them test ports. What must be undone is
 // saved before it is done, so that a killed daemon's successor can undo it.
-func (k KernelPorts) Prepare(_ context.Context, p PairConfig) (Held, error) {
+func (k Ports) Prepare(_ context.Context, p appliance.PairConfig) (appliance.Held, error) {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return nil, err
@@ -72,13 +75,13 @@ func (k KernelPorts) Prepare(_ context.Context, p PairConfig) (Held, error) {
 // heldPorts are the ports of a pair while they are test ports.
 type heldPorts struct {
 	ns    *ports.Namespace
-	store *Store
+	store *appliance.Store
 	file  string
 	locks []net.Listener
 	undo  []ports.Step
 }
 
-func (h *heldPorts) take(k KernelPorts, p PairConfig) error {
+func (h *heldPorts) take(k Ports, p appliance.PairConfig) error {
 	for _, port := range slices.Compact([]string{p.A, p.B}) {
 		lock, err := h.ns.Lock(port)
 		if err != nil {
@@ -128,7 +131,7 @@ func (h *heldPorts) letGo() error {
 }
 
 // Watch calls changed when a port of the pair comes or goes.
-func (k KernelPorts) Watch(ctx context.Context, p PairConfig, changed func(port string, there bool)) error {
+func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(port string, there bool)) error {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return err
