@@ -216,3 +216,20 @@ func TestSwapRate(t *testing.T) {
 		linktest.Ordered(t, &log)
 	}
 }
+
+// TestSwapOfBusyPast: a driver may have looked ahead to 10 ms before it swaps
+// at 9: what is adopted is not served in a time that was given away.
+func TestSwapOfBusyPast(t *testing.T) {
+	config := QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}
+	old, q := NewQueue(config, draw("q")), NewQueue(config, draw("q"))
+	var log linktest.Log
+	old.Put(link.Packet{When: 9 * ms, Size: 1000}, &log)
+	old.Run(10*ms, &log)
+	q.Inherit(9*ms, old)
+	q.Adopt(9*ms, link.Packet{When: 9 * ms, Seq: 1, Size: 1000})
+	q.Put(link.Packet{When: 9 * ms, Seq: 2, Size: 1000}, &log)
+	q.Run(100*ms, &log)
+	if got, want := whens(&log), []link.Time{10 * ms, 11 * ms, 12 * ms}; !equal(got, want) {
+		t.Errorf("left at %v, want %v", got, want)
+	}
+}

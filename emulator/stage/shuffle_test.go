@@ -117,3 +117,23 @@ func TestReorderHoldsMany(t *testing.T) {
 		t.Errorf("%d of 500 came back", len(log.Fates))
 	}
 }
+
+// TestReorderRing: the ring of turns grows while it stands askew, and keeps
+// them in order: what stepped aside at count k goes at k+5.
+func TestReorderRing(t *testing.T) {
+	r := NewReorder(ReorderConfig{Extent: 5, Delay: link.Second}, draw("r"))
+	for range 10 {
+		r.hold(link.Packet{})
+		r.release()
+	}
+	for k := range uint64(40) {
+		r.passed = k
+		r.hold(link.Packet{Seq: k})
+	}
+	for k := range uint64(40) {
+		if got := r.turns[r.first]; got != k+5 {
+			t.Fatalf("packet %d goes at %d, want %d", k, got, k+5)
+		}
+		r.release()
+	}
+}

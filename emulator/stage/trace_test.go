@@ -37,6 +37,10 @@ func TestTraceRate(t *testing.T) {
 		// Half of packet 0 by 0.5 ms; it stands still until 9 ms.
 		{"outage", steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: 500 * link.Microsecond, Outage: true},
 			StepConfig{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{9500000, 10500000}},
+		// The remainder of a division is not lost at a step: of 8,000 bits,
+		// 999.999 are served at 7 Mbit/s by 142,857 ns; 7,000.001 take
+		// 7,000,001 ns at 1 Mbit/s.
+		{"remainder", steps("", 0, StepConfig{At: 0, Rate: ptr(7 * mbit)}, StepConfig{At: 142_857, Rate: ptr(mbit)}), 1, []link.Time{7_142_858}},
 		// Before the first step the profile's 1 Mbit/s: 4,000 bits by 4 ms;
 		// then without limit.
 		{"unlimited", steps("", 0, StepConfig{At: 4 * link.Millisecond, Rate: ptr(link.Rate(0))}), 2, []link.Time{4 * ms, 4 * ms}},
