@@ -136,15 +136,15 @@ func (m *machine) openWay(w link.Way) error {
 		return err
 	}
 	port := portOf(w)
-	if m.waits[w], err = newWaiter(m.xsks[port].Fd(), int64(m.config.Spin), int64(m.config.Coalesce)); err != nil {
+	if m.waits[w], err = newWaiter(m.xsks[port].Fd(), int64(m.config.Coalesce)); err != nil {
 		return err
 	}
 	page := &m.page.Ways[w]
 	l := &loop{
 		way: w, rx: m.xsks[port], tx: m.xsks[1-port], store: m.stores[w], wait: m.waits[w],
 		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
-		beat:  func(now int64) { m.wire.Beat(port, now) },
-		yield: page.yield, em: m.em, locked: m.em.Coupled(),
+		beat: func(now int64) { m.wire.Beat(port, now) },
+		spin: int64(m.config.Spin), yield: page.yield, em: m.em, locked: m.em.Coupled(),
 	}
 	m.loops[w] = l
 	return nil

@@ -101,7 +101,7 @@ func TestHangingEngineIsPassedBy(t *testing.T) {
 	})
 	syscall.Kill(r.Report().PID, syscall.SIGCONT)
 	// Frames of the last 5 ms before the stop came out, those after it wait.
-	first := s.PassedAgain(at.Add(10 * time.Millisecond)) + 10*time.Millisecond
+	first := s.PassedAgain(at.Add(10*time.Millisecond)) + 10*time.Millisecond
 	if first < 190*time.Millisecond || first > 450*time.Millisecond {
 		t.Errorf("passed by after %v; want the patience of 250 ms, less a beat's age", first)
 	}

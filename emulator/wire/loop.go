@@ -61,6 +61,7 @@ type loop struct {
 	beaten    int64
 	booked    int64
 	sleepTo   atomic.Int64
+	spin      int64 // Config.Spin, ns
 	mark      mark
 	delays    recent // of this interval
 	promise   int64  // least delay of a frame, ns
@@ -155,15 +156,38 @@ func (l *loop) sleep() {
 		return
 	}
 	l.rx.Nudge()
-	to := min(l.next(), l.now+longestNap)
+	to, spin := l.horizon()
+	if l.mail.Load() == nil {
+		l.wait.until(l.now, to, spin)
+	}
+	l.sleepTo.Store(0)
+}
+
+// horizon returns until when the loop may sleep, and how long before that it
+// must be awake. With no frame inside nothing can be late: what a model has
+// to do meanwhile (ticks, slots) it makes up for with the next arrival, as
+// the contract of link.Stage has it. Where the ways share a model the other
+// way may wait for those ticks, though not to the microsecond.
+func (l *loop) horizon() (to, spin int64) {
+	if l.locked {
+		l.lock.take()
+		defer l.lock.drop()
+	}
+	to = l.now + longestNap
+	if l.store.frames > 0 || l.locked {
+		if t := l.em.Next(l.way); t != link.Never {
+			to = min(to, int64(t)+l.epoch)
+		}
+	}
+	if l.store.frames > 0 {
+		spin = l.spin
+	}
 	if l.pushing {
 		to = min(to, l.rescue)
 	}
+	// Before the lock is dropped, or nudge would not know of this sleep.
 	l.sleepTo.Store(to)
-	if l.mail.Load() == nil {
-		l.wait.until(l.now, to)
-	}
-	l.sleepTo.Store(0)
+	return to, spin
 }
 
 // Deliver, Lose and Copy make the loop the emulator's Sink.

@@ -19,6 +19,7 @@ func (l *loop) publish() {
 	}
 	l.page.begin()
 	l.kernelCounts()
+	l.em.Run(l.way, now, l) // a loop with nothing inside lets ticks wait
 	r := &l.page.Recent
 	b := l.book
 	lost := b.Losses()

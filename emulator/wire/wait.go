@@ -10,11 +10,10 @@ import (
 // waiter puts a loop to sleep until a frame comes, a time has come, or
 // somebody calls wake. Times are CLOCK_MONOTONIC ns.
 //
-// A timer wakes a thread some 60 us late; so the loop sleeps until spin
-// before the time and looks again and again from there (it goes on receiving
-// meanwhile). A timerfd in an epoll has no slack, unlike epoll's timeout.
+// A timer wakes a thread some 60 us late; so the loop sleeps until some time
+// (spin) before a departure and looks again and again from there (it goes on
+// receiving meanwhile). A timerfd in an epoll has no slack, unlike epoll's timeout.
 type waiter struct {
-	spin     int64
 	coalesce int64
 	epoll    int
 	timer    int
@@ -29,8 +28,8 @@ type waiter struct {
 	busy      bool
 }
 
-func newWaiter(fd int, spin, coalesce int64) (*waiter, error) {
-	w := &waiter{spin: spin, coalesce: coalesce, epoll: -1, timer: -1, bell: -1}
+func newWaiter(fd int, coalesce int64) (*waiter, error) {
+	w := &waiter{coalesce: coalesce, epoll: -1, timer: -1, bell: -1}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -65,13 +64,13 @@ func (w *waiter) wake() {
 	unix.RawSyscall(unix.SYS_WRITE, uintptr(w.bell), uintptr(unsafe.Pointer(&one)), 8)
 }
 
-// until sleeps from now until shortly before t at the latest, and not at all
-// when that is past. frames is how many the last look brought.
-func (w *waiter) until(now, t int64) {
-	if t-now <= w.spin {
+// until sleeps from now until spin before t at the latest, and not at all
+// when that is past.
+func (w *waiter) until(now, t, spin int64) {
+	if t-now <= spin {
 		return
 	}
-	t -= w.spin
+	t -= spin
 	if w.flooded(now) && w.coalesce > 0 {
 		ts := unix.NsecToTimespec(min(t, now+w.coalesce))
 		unix.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func testWaiter(t *testing.T, spin, coalesce int64) (*waiter, int) {
+func testWaiter(t *testing.T, coalesce int64) (*waiter, int) {
 	t.Helper()
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWaiter(p[0], spin, coalesce)
+	w, err := newWaiter(p[0], coalesce)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,15 +26,15 @@ const ms = 1_000_000
 // A sleep ends spin before its time, not sooner, and not at all when that is
 // past already.
 func TestUntilLeavesTheSpin(t *testing.T) {
-	w, _ := testWaiter(t, 2*ms, 0)
+	w, _ := testWaiter(t, 0)
 	begun := nanotime()
-	w.until(begun, begun+10*ms)
+	w.until(begun, begun+10*ms, 2*ms)
 	if slept := nanotime() - begun; slept < 8*ms {
 		t.Errorf("slept %d ns, want 8 ms or a little more", slept)
 	}
 	begun = nanotime()
-	w.until(begun, begun+1*ms)
-	w.until(begun, begun-1*ms)
+	w.until(begun, begun+1*ms, 2*ms)
+	w.until(begun, begun-1*ms, 0)
 	if slept := nanotime() - begun; slept > 1*ms {
 		t.Errorf("slept %d ns within the spin", slept)
 	}
@@ -42,25 +42,25 @@ func TestUntilLeavesTheSpin(t *testing.T) {
 
 // Two sleeps to the same time: the timer, armed once, ends both.
 func TestUntilTheSameTimeAgain(t *testing.T) {
-	w, _ := testWaiter(t, 0, 0)
+	w, _ := testWaiter(t, 0)
 	begun := nanotime()
 	for range 2 {
-		w.until(nanotime(), begun+5*ms)
+		w.until(nanotime(), begun+5*ms, 0)
 	}
-	w.until(nanotime(), begun+8*ms)
+	w.until(nanotime(), begun+8*ms, 0)
 	if slept := nanotime() - begun; slept < 8*ms {
 		t.Errorf("slept %d ns of 8 ms", slept)
 	}
 }
 
 func TestWakeAndDataEndTheSleep(t *testing.T) {
-	w, write := testWaiter(t, 0, 0)
+	w, write := testWaiter(t, 0)
 	far := func() int64 { return nanotime() + 5_000*ms }
 	begun := nanotime()
 	w.wake() // before the sleep is as good as within
-	w.until(nanotime(), far())
+	w.until(nanotime(), far(), 0)
 	unix.Write(write, []byte{1})
-	w.until(nanotime(), far())
+	w.until(nanotime(), far(), 0)
 	if slept := nanotime() - begun; slept > 1_000*ms {
 		t.Errorf("slept %d ns", slept)
 	}
