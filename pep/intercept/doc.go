@@ -1,0 +1,18 @@
+// Package intercept takes chosen TCP connections out of a layer-2 path and
+// into local sockets, and puts what those send back, so that neither end sees
+// anything but the other.
+//
+//	         lan ┌───────────── a network namespace ─────────────┐ wan
+//	client ──────┤ tcx in ─ rule? ─▶ sk_lookup ─▶ listener (server's address)
+//	             │    │no                          dialer (client's address) ─ tcx out ├────── server
+//	             │    └──────────── crosses as it came ──────────────▶ │
+//	             └───────────────────────────────────────────────────┘
+//
+// The namespace has no IP address; its two ports have ARP off. What the stack
+// sends is routed by mark to the port, and the program on the way out writes
+// the MAC addresses and VLAN tags of the end it speaks for. Connections older
+// than the programs, fragments, IPv6 with extension headers, SYNs with data
+// or a Fast Open option, and everything that is not TCP cross unsplit. Without
+// a listener the namespace is a wire, since programs, maps and attachments are
+// pinned and outlive their process.
+package intercept

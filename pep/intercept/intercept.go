@@ -1,0 +1,145 @@
+package intercept
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+)
+
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type tuple -type flow -type port -type rule -type orders -type held intercept bpf/intercept.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+
+// version is part of the pin directory: pinned maps keep the layout with
+// which they were made.
+const version = "1"
+
+// Space is the interception of one namespace, seen from inside it.
+type Space struct {
+	dir      string
+	objects  interceptObjects
+	lan, wan *net.Interface
+	set      uint32 // which half of the rule table is in force
+}
+
+// Open attaches interception to the two ports of the calling thread's network
+// namespace, which Prepare has made ready, or takes over what is attached
+// already. pins is a directory on a BPF file system.
+func Open(pins, lan, wan string) (*Space, error) {
+	s := &Space{dir: filepath.Join(pins, "v"+version)}
+	for _, p := range []struct {
+		at   **net.Interface
+		name string
+	}{{&s.lan, lan}, {&s.wan, wan}} {
+		i, err := net.InterfaceByName(p.name)
+		if err != nil {
+			return nil, fmt.Errorf("port %s: %w", p.name, err)
+		}
+		*p.at = i
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("pin directory of interception: %w", err)
+	}
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	if err := s.attach(); err != nil {
+		return nil, errors.Join(err, s.objects.Close())
+	}
+	return s, nil
+}
+
+// shared lists the maps that outlive a process.
+var shared = []string{"flows", "ports", "rules", "settings", "counts", "listeners"}
+
+func (s *Space) load() error {
+	spec, err := loadIntercept()
+	if err != nil {
+		return fmt.Errorf("read interception: %w", err)
+	}
+	for _, name := range shared {
+		spec.Maps[name].Pinning = ebpf.PinByName
+	}
+	options := &ebpf.CollectionOptions{Maps: ebpf.MapOptions{PinPath: s.dir}}
+	if err := spec.LoadAndAssign(&s.objects, options); err != nil {
+		return fmt.Errorf("load interception: %w", err)
+	}
+	ports := s.objects.Ports
+	for i, p := range []*net.Interface{s.lan, s.wan} {
+		peer := []*net.Interface{s.wan, s.lan}[i]
+		value := interceptPort{Peer: uint32(peer.Index), Mark: uint32(markBase + i), Splits: 1}
+		if err := ports.Put(uint32(p.Index), &value); err != nil {
+			return fmt.Errorf("describe port %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// attach puts the programs on the ports, in place of older ones without a
+// gap. The listener program goes last: without it SYNs find no listener and
+// cross.
+func (s *Space) attach() error {
+	for _, p := range []*net.Interface{s.lan, s.wan} {
+		for _, a := range []struct {
+			name string
+			prog *ebpf.Program
+			at   ebpf.AttachType
+		}{{"in", s.objects.InterceptIn, ebpf.AttachTCXIngress}, {"out", s.objects.InterceptOut, ebpf.AttachTCXEgress}} {
+			pin := filepath.Join(s.dir, p.Name+"_"+a.name)
+			fresh := func() (link.Link, error) {
+				return link.AttachTCX(link.TCXOptions{Interface: p.Index, Program: a.prog, Attach: a.at})
+			}
+			if err := replace(pin, a.prog, fresh); err != nil {
+				return fmt.Errorf("attach to port %s: %w", p.Name, err)
+			}
+		}
+	}
+	ns, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	return replace(filepath.Join(s.dir, "listen"), s.objects.InterceptListen, func() (link.Link, error) {
+		return link.AttachNetNs(int(ns.Fd()), s.objects.InterceptListen)
+	})
+}
+
+// replace updates the attachment pinned at pin, or makes and pins a new one.
+func replace(pin string, prog *ebpf.Program, fresh func() (link.Link, error)) error {
+	if l, err := link.LoadPinnedLink(pin, nil); err == nil {
+		defer l.Close()
+		if l.Update(prog) == nil {
+			return nil
+		}
+	}
+	if err := os.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	l, err := fresh()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return l.Pin(pin)
+}
+
+// Close lets go of the programs; pinned, they go on.
+func (s *Space) Close() error { return s.objects.Close() }
+
+// Remove takes interception off: unpins everything under pins.
+func Remove(pins string) error {
+	dir := filepath.Join(pins, "v"+version)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var all error
+	for _, e := range entries {
+		all = errors.Join(all, os.Remove(filepath.Join(dir, e.Name())))
+	}
+	return errors.Join(all, err, os.Remove(dir))
+}

@@ -1,0 +1,136 @@
+package intercept
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+)
+
+// Settings are what the programs decide by.
+type Settings struct {
+	Enabled  bool
+	Rules    []Rule
+	Fallback Action // for SYNs that no rule matches
+	Most     uint32 // split connections at a time; beyond it SYNs cross
+	Listener uint16 // port of the listeners
+	Patience uint32 // seconds that a SYN may be held
+}
+
+// Apply puts settings in force at once: SYNs meet the old rules or the new,
+// never a mixture.
+func (s *Space) Apply(want Settings) error {
+	if len(want.Rules) > MostRules {
+		return fmt.Errorf("%d rules: want at most %d", len(want.Rules), MostRules)
+	}
+	next := 1 - s.set
+	for i, r := range want.Rules {
+		encoded := r.encode()
+		if err := s.objects.Rules.Put(next*MostRules+uint32(i), &encoded); err != nil {
+			return fmt.Errorf("rule %d (%s): %w", i+1, r.Name, err)
+		}
+	}
+	value := interceptOrders{
+		Rules: uint32(len(want.Rules)), Set: next, Fallback: uint32(want.Fallback), Most: want.Most,
+		Listener: want.Listener, PatienceS: want.Patience,
+	}
+	if want.Enabled {
+		value.Enabled = 1
+	}
+	if err := s.objects.Settings.Put(uint32(0), &value); err != nil {
+		return fmt.Errorf("settings of interception: %w", err)
+	}
+	s.set = next
+	return nil
+}
+
+// Report tells the programs how many connections are split now.
+func (s *Space) Report(open uint32) error {
+	var value interceptOrders
+	if err := s.objects.Settings.Lookup(uint32(0), &value); err != nil {
+		return err
+	}
+	value.Open = open
+	return s.objects.Settings.Put(uint32(0), &value)
+}
+
+// Listen names the sockets that SYNs go to, by address family.
+func (s *Space) Listen(v4, v6 syscall.Conn) error {
+	for i, c := range []syscall.Conn{v4, v6} {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return err
+		}
+		var put error
+		err = raw.Control(func(fd uintptr) { put = s.objects.Listeners.Put(uint32(i), uint64(fd)) })
+		if err := errors.Join(err, put); err != nil {
+			return fmt.Errorf("name the listener: %w", err)
+		}
+	}
+	return nil
+}
+
+// Counts are what the programs have done since they were loaded.
+type Counts struct {
+	Passed, Local, Split, Sent, Dropped, Replayed, Errors, NoListener, OverLimit, FastOpen uint64
+}
+
+// Counts reads the counters of all CPUs.
+func (s *Space) Counts() (Counts, error) {
+	var c Counts
+	for i, at := range []*uint64{&c.Passed, &c.Local, &c.Split, &c.Sent, &c.Dropped, &c.Replayed, &c.Errors, &c.NoListener, &c.OverLimit, &c.FastOpen} {
+		var each []uint64
+		if err := s.objects.Counts.Lookup(uint32(i), &each); err != nil {
+			return c, fmt.Errorf("counters of interception: %w", err)
+		}
+		for _, n := range each {
+			*at += n
+		}
+	}
+	return c, nil
+}
+
+// Ends are the two ends of a connection: who opened it, and to whom.
+type Ends struct{ Client, Server netip.AddrPort }
+
+// Flow is what the programs know of a split connection.
+type Flow struct {
+	FromLAN bool // the client is behind the lan port
+	Rule    int  // which rule, MostRules if none
+	TOS     uint8
+}
+
+// Flow returns what is known of a connection; ok is false when it is not (or
+// no longer) split.
+func (s *Space) Flow(e Ends) (f Flow, ok bool, err error) {
+	var value interceptFlow
+	key, _ := makeTuple(e)
+	err = s.objects.Flows.Lookup(&key, &value)
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		return f, false, nil
+	}
+	if err != nil {
+		return f, false, fmt.Errorf("flow of %v to %v: %w", e.Client, e.Server, err)
+	}
+	return Flow{FromLAN: value.ClientPort == uint32(s.lan.Index), Rule: int(value.Rule), TOS: value.Tos}, true, nil
+}
+
+// Forget ends the flow of a connection: later segments cross.
+func (s *Space) Forget(e Ends) error {
+	key, _ := makeTuple(e)
+	if err := s.objects.Flows.Delete(&key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("forget %v to %v: %w", e.Client, e.Server, err)
+	}
+	return nil
+}
+
+// Mark is the socket mark by which a socket sends through the lan or the wan
+// port.
+func Mark(lan bool) int {
+	if lan {
+		return markBase
+	}
+	return markBase + 1
+}
