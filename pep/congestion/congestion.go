@@ -2,7 +2,7 @@
 // split connection may use: BPF struct_ops programs of the laws in pep/cwnd,
 // and the kernel's own beside them.
 //
-//	Open ──▶ Shelf ──Use(fd, "hybla")──▶ setsockopt(TCP_CONGESTION, "fl1a2b_hybla")
+//	Load ──▶ Shelf ──Use(fd, "hybla")──▶ setsockopt(TCP_CONGESTION, "fl1a2b_hybla")
 //	           └─Grant(link, capacity)─▶ BPF map ─▶ xlayer, at the next ACK
 //
 // One ELF per law: programs are paired with struct_ops maps by type and member
@@ -16,9 +16,11 @@ package congestion
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -58,6 +60,7 @@ func Names() []string {
 // Shelf is the loaded laws. Sockets that use one keep it after Close.
 type Shelf struct {
 	tag     string
+	mu      sync.RWMutex
 	laws    map[string]*law
 	missing map[string]error
 }
@@ -67,19 +70,27 @@ type law struct {
 	attached   link.Link
 }
 
-// Open loads and registers the laws. It succeeds as long as the kernel's own
-// controls are there; Missing tells which laws could not be loaded and why.
+// Open returns an empty shelf.
 func Open() *Shelf {
-	s := &Shelf{tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
+	return &Shelf{tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
+}
+
+// Load loads and registers those of the named controls that are laws of ours
+// and not yet there. Missing tells which could not be loaded and why. Not for
+// use by several goroutines at once.
+func (s *Shelf) Load(names ...string) {
 	for _, l := range laws {
+		if !slices.Contains(names, l.name) || s.laws[l.name] != nil {
+			continue
+		}
 		loaded, err := load(l.name, s.tag, l.spec)
 		if err != nil {
 			s.missing[l.name] = err
 			continue
 		}
+		delete(s.missing, l.name)
 		s.laws[l.name] = loaded
 	}
-	return s
 }
 
 // load puts one law into the kernel under its tagged name.
@@ -128,10 +139,24 @@ func rename(m *ebpf.MapSpec, name string) error {
 }
 
 // Missing returns why laws are not there, by name.
-func (s *Shelf) Missing() map[string]error { return s.missing }
+func (s *Shelf) Missing() map[string]error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.missing)
+}
+
+// law returns a loaded law.
+func (s *Shelf) law(name string) (*law, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l, ok := s.laws[name]
+	return l, ok
+}
 
 // Close takes the laws off the registry.
 func (s *Shelf) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs []error
 	for name, l := range s.laws {
 		if err := errors.Join(l.attached.Close()); err != nil {
@@ -152,13 +177,13 @@ type Place struct{ Link, Group, Slot uint32 }
 // socket now uses.
 func (s *Shelf) Use(fd int, name, fallback string, at Place) (used string, err error) {
 	kernel := name
-	if l, ok := s.laws[name]; ok {
+	if l, ok := s.law(name); ok {
 		if err := l.place(fd, at); err != nil {
 			return "", fmt.Errorf("place socket for law %s: %w", name, err)
 		}
 		kernel = s.tag + name
 	} else if !slices.Contains(Kernel, name) {
-		if s.missing[name] == nil {
+		if !slices.Contains(Names(), name) {
 			return "", fmt.Errorf("congestion control %q: want one of %s", name, strings.Join(Names(), ", "))
 		}
 		name, kernel = fallback, fallback
@@ -199,9 +224,9 @@ type capacity struct {
 // Grant tells xlayer the capacity of a link; flows follow at their next
 // acknowledgement.
 func (s *Shelf) Grant(link uint32, g Grant) error {
-	l, ok := s.laws["xlayer"]
+	l, ok := s.law("xlayer")
 	if !ok {
-		return s.missing["xlayer"]
+		return fmt.Errorf("capacity of link %d: law xlayer is not loaded", link)
 	}
 	var c capacity
 	m := l.collection.Maps["capacities"]

@@ -259,6 +259,7 @@ func TestShelf(t *testing.T) {
 	needsRoot(t)
 	before := available(t)
 	s := Open()
+	s.Load(Names()...)
 	for name, err := range s.Missing() {
 		t.Errorf("%s: %+v", name, err)
 	}

@@ -45,6 +45,7 @@ var sysctls = []struct{ name, value string }{
 
 var portSysctls = []struct{ name, value string }{
 	{"net/ipv6/conf/%s/addr_gen_mode", "1"},
+	{"net/ipv6/conf/%s/disable_ipv6", "0"}, // its routes need it; addresses it gets none
 	{"net/ipv6/conf/%s/accept_ra", "0"},
 	{"net/ipv6/conf/%s/router_solicitations", "0"},
 	{"net/ipv4/conf/%s/rp_filter", "0"},

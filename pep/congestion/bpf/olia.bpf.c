@@ -9,12 +9,6 @@ static __always_inline __u64 length(const struct flow *f)
 	return f->state[0] > f->state[1] ? f->state[0] : f->state[1];
 }
 
-/* Comparisons without a branch: with one, the verifier would follow every
- * combination of paths. Arguments below 2^63. */
-static __always_inline __u64 less(__u64 a, __u64 b) { return (a - b) >> 63; }
-static __always_inline __u64 some(__u64 a) { return (a | -a) >> 63; }
-static __always_inline __u64 larger(__u64 a, __u64 b) { return a ^ ((a ^ b) & -less(a, b)); }
-
 /* l/r^2, comparable between paths; 0 for a path that is not there. */
 static __always_inline __u64 quality(const struct path *p)
 {

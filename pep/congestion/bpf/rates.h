@@ -12,41 +12,49 @@ struct rates {
 	__u64 best; /* max w/r^2, shifted by twice shift */
 };
 
+/* Comparisons without a branch: with one, the verifier would follow every
+ * combination of paths. Arguments below 2^63. */
+static __always_inline __u64 less(__u64 a, __u64 b) { return (a - b) >> 63; }
+static __always_inline __u64 some(__u64 a) { return (a | -a) >> 63; }
+static __always_inline __u64 larger(__u64 a, __u64 b) { return a ^ ((a ^ b) & -less(a, b)); }
+static __always_inline __u64 smaller(__u64 a, __u64 b) { return b ^ ((a ^ b) & -less(a, b)); }
+
 static __always_inline __u64 rate_of(const struct path *p)
 {
-	if (!p->srtt_us)
-		return 0;
-	__u64 w = p->cwnd < 1 << 17 ? p->cwnd : 1 << 17;
-	return (w << 32) / p->srtt_us;
+	return (smaller(p->cwnd, 1 << 17) << 32) / ((__u64)p->srtt_us + !p->srtt_us);
 }
 
 /* w/r^2 in 2^64, shifted right by twice shift. */
 static __always_inline __u64 steepness(__u64 rate, __u32 srtt_us, __u32 shift)
 {
-	return ((rate >> shift) << (32 - shift)) / (srtt_us ? srtt_us : 1);
+	return ((rate >> shift) << (32 - shift)) / ((__u64)srtt_us + !srtt_us);
 }
 
-static __always_inline void rates_of(const struct flow *f, struct rates *r)
+/* A function of its own, so that it is verified once and not per caller. */
+__noinline int rates_of(struct flow *f, struct rates *r)
 {
-	__u64 sum = 0;
-	__builtin_memset(r, 0, sizeof(*r));
+	__u64 sum = 0, most = 0, best = 0;
+	__u32 shift = 0;
+	if (!f || !r)
+		return 0;
 	for (int i = 0; i < PATHS; i++)
 		sum += rate_of(&f->path[i]);
-	for (int i = 0; i < 20 && sum >= 1ULL << 31; i++) {
-		sum >>= 1;
-		r->shift++;
+	for (int i = 0; i < 20; i++) {
+		__u64 over = some(sum >> 31);
+		sum >>= over;
+		shift += over;
 	}
-	r->sum = sum ? sum : 1;
+	shift &= 31;
 	for (int i = 0; i < PATHS; i++) {
 		__u64 x = rate_of(&f->path[i]);
-		__u64 m = steepness(x, f->path[i].srtt_us, r->shift);
-		if (x >> r->shift > r->most)
-			r->most = x >> r->shift;
-		if (m > r->best)
-			r->best = m;
-		if (i == f->self)
-			r->own = x >> r->shift;
+		most = larger(most, x >> shift);
+		best = larger(best, steepness(x, f->path[i].srtt_us, shift));
 	}
-	if (!r->own)
-		r->own = 1;
+	__u64 own = rate_of(&f->path[f->self & (PATHS - 1)]) >> shift;
+	r->sum = sum | !sum;
+	r->own = own | !own;
+	r->most = most;
+	r->best = best;
+	r->shift = shift;
+	return 0;
 }

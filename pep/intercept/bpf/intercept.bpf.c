@@ -128,14 +128,13 @@ static __always_inline void remember(struct __sk_buff *skb, const struct segment
 	f->client_is_a = s->source_is_a;
 	f->since = bpf_ktime_get_ns();
 	f->tos = s->tos;
-	int n = 0;
 	if (skb->vlan_present) {
 		f->tags[0].proto = skb->vlan_proto;
 		f->tags[0].tci = skb->vlan_tci;
-		n = 1;
+		f->tags[1] = s->tag;
+	} else {
+		f->tags[0] = s->tag;
 	}
-	if (s->inner)
-		f->tags[n & 1] = s->tag;
 }
 
 /* Gives the SYN to user space, which asks the far side first. */
@@ -213,10 +212,12 @@ SEC("tcx/ingress")
 int intercept_in(struct __sk_buff *skb)
 {
 	__u32 index = skb->ifindex, zero = 0;
-	struct port *p = bpf_map_lookup_elem(&ports, &index);
-	struct orders *g = bpf_map_lookup_elem(&settings, &zero);
 	struct segment s = {};
-	if (!p || !g)
+	struct port *p = bpf_map_lookup_elem(&ports, &index);
+	if (!p)
+		return TC_ACT_OK;
+	struct orders *g = bpf_map_lookup_elem(&settings, &zero);
+	if (!g)
 		return TC_ACT_OK;
 	enum kind k = parse(skb, &s);
 	if (k == OTHER)

@@ -1,0 +1,217 @@
+// Package pep is a performance enhancing proxy (RFC 3135): it splits TCP
+// connections that cross a layer-2 path, so that each leg has a loss and
+// window behaviour of its own, and neither end can tell.
+//
+//	          ┌──────────── Proxy, in its own namespace ───────────┐
+//	client ──▶│ listener ─ accept ─▶ relay (splice) ─▶ dial ─ mark │──▶ server
+//	          │   ▲ intercept                      congestion shelf │
+//	          └───┴────────────────────────────────────────────────┘
+//
+// The near proxy (at the device) and the far one (at the network) are the
+// same code; the emulated link lies between them. Addresses, ports, MAC
+// addresses, VLAN tags and DSCP are the ends' own on every leg.
+//
+// Handshakes are deferred by default: the SYN is answered only when the far
+// side has answered, a refusal is a reset, silence is silence. Early ones are
+// answered at once and reset when the far side refuses.
+package pep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"farlink/pep/congestion"
+	"farlink/pep/intercept"
+)
+
+// Proxy is one proxy in one network namespace. All its methods must be called
+// by threads of that namespace: the process belongs to it as a whole.
+type Proxy struct {
+	space  *intercept.Space
+	syns   *intercept.Syns
+	shelf  *congestion.Shelf
+	config atomic.Pointer[Config]
+	log    *slog.Logger
+
+	listeners [2]*net.TCPListener
+	waiting   sync.Map // Ends of a held SYN -> *net.TCPConn that waits for its client
+	flows     flows
+	pipes     pipes
+	counts    counters
+}
+
+// counters are what the proxy itself counts.
+type counters struct {
+	accepted, refused, unreachable, orphaned, resets, fallbacks atomic.Uint64
+}
+
+// Open makes the calling process's namespace a proxy between its ports lan
+// and wan. pins is the directory for what outlives the process.
+func Open(pins, lan, wan string, c Config, log *slog.Logger) (*Proxy, error) {
+	if err := intercept.Prepare(lan, wan); err != nil {
+		return nil, err
+	}
+	space, err := intercept.Open(pins, lan, wan)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{space: space, shelf: congestion.Open(), log: log, pipes: pipes{free: make(chan pipe, pipesKept)}}
+	p.flows.entries = map[intercept.Ends]*Split{}
+	if err := p.listen(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if p.syns, err = space.Syns(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if err := p.Configure(c); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// listen opens the listeners that split connections come to.
+func (p *Proxy) listen() error {
+	port := 0
+	for i, at := range []struct{ network, address string }{{"tcp4", "127.0.0.1"}, {"tcp6", "::1"}} {
+		lc := net.ListenConfig{KeepAlive: -1, Control: transparentListener}
+		lc.SetMultipathTCP(false)
+		l, err := lc.Listen(context.Background(), at.network, net.JoinHostPort(at.address, fmt.Sprint(port)))
+		if err != nil {
+			return fmt.Errorf("listen for split connections: %w", err)
+		}
+		p.listeners[i] = l.(*net.TCPListener)
+		port = p.listeners[i].Addr().(*net.TCPAddr).Port
+	}
+	return p.space.Listen(p.listeners[0], p.listeners[1])
+}
+
+func transparentListener(network, _ string, c syscall.RawConn) error {
+	var set error
+	err := c.Control(func(fd uintptr) { set = transparent(int(fd), network == "tcp4") })
+	return errors.Join(err, set)
+}
+
+// transparent lets a socket have an address that is not the machine's.
+func transparent(fd int, v4 bool) error {
+	if v4 {
+		return unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_TRANSPARENT, 1)
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_TRANSPARENT, 1)
+}
+
+// Configure puts a configuration in force for new connections; those that
+// exist keep theirs.
+func (p *Proxy) Configure(c Config) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	c = c.withDefaults()
+	p.shelf.Load(c.controls()...)
+	rules := make([]intercept.Rule, len(c.Rules))
+	for i, r := range c.Rules {
+		rules[i] = r.Rule
+	}
+	err := p.space.Apply(intercept.Settings{
+		Enabled: c.Enabled, Rules: rules, Fallback: c.Handshake, Most: uint32(c.Flows),
+		Listener: uint16(p.listeners[0].Addr().(*net.TCPAddr).Port), Patience: uint32(c.DialTimeout.Seconds()) + 1,
+	})
+	if err != nil {
+		return err
+	}
+	p.config.Store(&c)
+	return nil
+}
+
+// Run serves until ctx ends. Connections that are split then are reset; the
+// interception goes on as a wire.
+func (p *Proxy) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, l := range p.listeners {
+		g.Go(func() error { return p.accept(ctx, l) })
+	}
+	g.Go(func() error { return p.answer(ctx) })
+	g.Go(func() error { return p.tick(ctx) })
+	g.Go(func() error {
+		<-ctx.Done()
+		return errors.Join(p.listeners[0].Close(), p.listeners[1].Close(), p.syns.Close())
+	})
+	err := g.Wait()
+	p.flows.reset()
+	return err
+}
+
+// accept takes connections and relays each.
+func (p *Proxy) accept(ctx context.Context, l *net.TCPListener) error {
+	for {
+		c, err := l.AcceptTCP()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			// Out of descriptors, most likely: the client waits in the
+			// backlog.
+			p.log.Warn("accept a split connection", "error", err)
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		go p.serve(ctx, c)
+	}
+}
+
+// answer asks the far side for every held SYN.
+func (p *Proxy) answer(ctx context.Context) error {
+	for {
+		h, err := p.syns.Next()
+		if errors.Is(err, ringbuf.ErrClosed) || ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read held SYNs: %w", err)
+		}
+		go p.ask(ctx, h)
+	}
+}
+
+// tick tells the programs how many connections are split.
+func (p *Proxy) tick(ctx context.Context) error {
+	every := time.NewTicker(20 * time.Millisecond)
+	defer every.Stop()
+	last := -1
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+			if n := p.flows.len(); n != last {
+				last = n
+				if err := p.space.Report(uint32(n)); err != nil {
+					return fmt.Errorf("report split connections: %w", err)
+				}
+			}
+		}
+	}
+}
+
+// Close lets go of everything; the pinned interception goes on as a wire.
+func (p *Proxy) Close() error {
+	var errs []error
+	for _, l := range p.listeners {
+		if l != nil {
+			l.Close()
+		}
+	}
+	p.pipes.close()
+	errs = append(errs, p.shelf.Close(), p.space.Close())
+	return errors.Join(errs...)
+}

@@ -1,0 +1,165 @@
+package pep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+
+	"farlink/pep/intercept"
+)
+
+// The daemon runs each proxy as a process of its own, in the proxy's
+// namespace, and speaks with it in JSON documents over a socket that the
+// process inherits: one answer to each request, in order.
+
+// request is what the daemon asks.
+type request struct {
+	Verb   string  `json:"verb"` // start, configure, status, flows, stop
+	Place  Place   `json:"place,omitzero"`
+	Config Config  `json:"config,omitzero"`
+	Offset int     `json:"offset,omitempty"`
+	Most   int     `json:"most,omitempty"`
+	Grants []Grant `json:"grants,omitempty"`
+}
+
+// answer is what the proxy says.
+type answer struct {
+	Error  string  `json:"error,omitempty"`
+	Status *Status `json:"status,omitempty"`
+	Flows  []Flow  `json:"flows,omitempty"`
+	Total  int     `json:"total,omitempty"`
+}
+
+// Place is where a proxy works.
+type Place struct {
+	Netns string `json:"netns"` // name of its network namespace
+	LAN   string `json:"lan"`   // port towards the clients' side
+	WAN   string `json:"wan"`
+	Pins  string `json:"pins"` // directory on a BPF file system
+}
+
+// Grant is the capacity of a link for xlayer.
+type Grant struct {
+	Link        int     `json:"link"`
+	RateBps     float64 `json:"rate_bps"` // of Ethernet frames
+	Gain        float64 `json:"gain,omitempty"`
+	FloorPacket int     `json:"floor_packets,omitempty"`
+}
+
+// Status is what a proxy does.
+type Status struct {
+	Enabled     bool              `json:"enabled"`
+	Flows       int               `json:"flows"`
+	MostFlows   int               `json:"most_flows"`
+	Accepted    uint64            `json:"accepted"`
+	Refused     uint64            `json:"refused"`
+	Unreachable uint64            `json:"unreachable"`
+	Orphaned    uint64            `json:"orphaned"`
+	Resets      uint64            `json:"resets"`
+	Fallbacks   uint64            `json:"fallbacks"`
+	Intercept   intercept.Counts  `json:"intercept"`
+	Missing     map[string]string `json:"missing,omitempty"` // controls that could not be loaded, and why
+}
+
+// Status returns the proxy's figures.
+func (p *Proxy) Status() (Status, error) {
+	c := p.config.Load()
+	counts, err := p.space.Counts()
+	s := Status{
+		Enabled: c.Enabled, Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts,
+		Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(), Unreachable: p.counts.unreachable.Load(),
+		Orphaned: p.counts.orphaned.Load(), Resets: p.counts.resets.Load(), Fallbacks: p.counts.fallbacks.Load(),
+	}
+	for name, why := range p.shelf.Missing() {
+		if s.Missing == nil {
+			s.Missing = map[string]string{}
+		}
+		s.Missing[name] = why.Error()
+	}
+	return s, err
+}
+
+// Main is the role of the process: it serves the daemon on rw until the
+// daemon asks it to stop or goes away.
+func Main(ctx context.Context, rw io.ReadWriteCloser, log *slog.Logger) error {
+	r := role{decoder: json.NewDecoder(rw), encoder: json.NewEncoder(rw), log: log}
+	ctx, r.stop = context.WithCancel(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	r.start = func(p *Proxy) { g.Go(func() error { return p.Run(ctx) }) }
+	g.Go(func() error {
+		defer r.stop()
+		return r.serve()
+	})
+	go func() {
+		<-ctx.Done()
+		rw.Close()
+	}()
+	err := g.Wait()
+	if r.proxy != nil {
+		err = errors.Join(err, r.proxy.Close())
+	}
+	return err
+}
+
+type role struct {
+	decoder *json.Decoder
+	encoder *json.Encoder
+	proxy   *Proxy
+	start   func(*Proxy)
+	stop    context.CancelFunc
+	log     *slog.Logger
+}
+
+func (r *role) serve() error {
+	for {
+		var q request
+		if err := r.decoder.Decode(&q); err != nil {
+			return nil // the daemon is gone
+		}
+		a, err := r.do(q)
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if r.encoder.Encode(a) != nil || q.Verb == "stop" {
+			return nil
+		}
+	}
+}
+
+func (r *role) do(q request) (a answer, err error) {
+	if q.Verb == "stop" {
+		return a, nil
+	}
+	if q.Verb == "start" {
+		if r.proxy != nil {
+			return a, errors.New("proxy is started already")
+		}
+		if r.proxy, err = Open(q.Place.Pins, q.Place.LAN, q.Place.WAN, q.Config, r.log); err == nil {
+			r.start(r.proxy)
+		}
+		return a, err
+	}
+	if r.proxy == nil {
+		return a, fmt.Errorf("proxy is not started: %s wants it to be", q.Verb)
+	}
+	switch q.Verb {
+	case "configure":
+		err = r.proxy.Configure(q.Config)
+	case "grant":
+		err = r.proxy.Grant(q.Grants)
+	case "status":
+		var s Status
+		s, err = r.proxy.Status()
+		a.Status = &s
+	case "flows":
+		a.Flows, a.Total = r.proxy.Flows(q.Offset, q.Most)
+	default:
+		err = fmt.Errorf("verb %q: want start, configure, grant, status, flows or stop", q.Verb)
+	}
+	return a, err
+}
