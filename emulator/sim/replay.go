@@ -16,6 +16,9 @@ type Replay struct {
 	Way      link.Way      // on which all packets go
 	Header   pcap.Header   // of the capture that is written
 	Limit    link.Duration // how long after the last packet what is inside may stay; 0 is 10 min
+	// Meet, if not nil, is told of each fate and when its packet came: what
+	// a recording is made of.
+	Meet func(arrived link.Time, f link.Fate)
 }
 
 // Summary is what a replay showed.
@@ -217,7 +220,7 @@ func (t *tape) Copy(p link.Packet) { t.slots[p.Ref].left++ }
 // Deliver writes a packet that got through.
 func (t *tape) Deliver(p link.Packet) {
 	s := &t.slots[p.Ref]
-	t.tally.meet(link.Fate{Packet: p}, s.at, true)
+	t.meet(s, link.Fate{Packet: p})
 	frame := s.frame
 	if p.Mark&(link.Corrupted|link.CE) != 0 {
 		// Another copy may still need the frame as it came.
@@ -233,11 +236,19 @@ func (t *tape) Deliver(p link.Packet) {
 // Lose writes a packet that was lost.
 func (t *tape) Lose(p link.Packet, c link.Cause) {
 	s := &t.slots[p.Ref]
-	t.tally.meet(link.Fate{Packet: p, Cause: c}, s.at, true)
+	t.meet(s, link.Fate{Packet: p, Cause: c})
 	comment := "lost " + c.Reason.String() + " at " + place(t.Emulator, t.Way, p.Mark.Link(), c)
 	t.write(s, p.When, t.incoming(), pcap.Inbound, comment, pcap.Dropped, s.frame)
 	t.drops++
 	t.drop(p.Ref)
+}
+
+// meet counts a fate.
+func (t *tape) meet(s *held, f link.Fate) {
+	t.tally.meet(f, s.at, true)
+	if t.Meet != nil {
+		t.Meet(s.at, f)
+	}
 }
 
 // drop gives up one copy of a packet.

@@ -43,6 +43,9 @@ type Config struct {
 	From     link.Time     // where the measuring window for rates and delays begins
 	Step     link.Duration // of the time series; 0 is 100 ms
 	Series   bool          // whether a time series is kept
+	// Meet, if not nil, is told of each fate and when its packet came: what
+	// a recording is made of.
+	Meet func(w link.Way, arrived link.Time, f link.Fate)
 }
 
 // Result is what a run showed.
@@ -243,6 +246,9 @@ func (n *Net) dispatch() {
 		owner.ways[sent.Way].meet(f, sent.At, measured)
 		if n.rec != nil {
 			n.rec.meet(sent.Way, f, sent.At)
+		}
+		if n.cfg.Meet != nil {
+			n.cfg.Meet(sent.Way, sent.At, f)
 		}
 		n.current = owner
 		owner.sender.Met(n, sent, f)
