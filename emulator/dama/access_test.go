@@ -45,7 +45,7 @@ func TestSlottedALOHAFinite(t *testing.T) {
 	}
 }
 
-// The table of linkfacts 2.8: M = 100, G·M bursts in every block (its ALOHA
+// The table of the reference sheet, 2.8: M = 100, G·M bursts in every block (its ALOHA
 // column is G·0.99^(100G-1), not G·exp(-G)). Its own statistical error is
 // about 1 %, near the cliff more.
 func TestCRDSA(t *testing.T) {

@@ -13,7 +13,7 @@ type View struct {
 
 // Agent says how many bytes to ask for (volume) to be served in so many
 // superframes (spread), beyond the rate of arrival. The three rules are V0,
-// V1 and V2 of linkfacts 2.9.
+// V1 and V2 of docs/models.md.
 type Agent func(v View) (volume, spread int64)
 
 // Follow asks for the rate of arrival and leaves the standing queue of one

@@ -31,7 +31,7 @@ type Coding struct {
 }
 
 // codings: DVB-RCS's SAC field with 8-bit values, DVB-RCS2's control PDU
-// (linkfacts 2.3), and "exact" for models and tests.
+// and "exact" for models and tests.
 var codings = [...]Coding{
 	{Name: "rcs2", scales: []int64{1, 4, 16, 64}, limit: 256, rate: 1000, volume: 1},
 	{Name: "rcs", scales: []int64{1, 16}, limit: 255, rate: 2000, nearest: true},

@@ -6,7 +6,7 @@ import (
 )
 
 // Config is a carrier: the medium that stations share. What is not set takes
-// the default given; the numbers come from OpenSAND and SNS3 (linkfacts 2.1).
+// the default given; the numbers come from OpenSAND and SNS3.
 type Config struct {
 	Standard   string        `toml:"standard,omitempty"`       // "rcs2" (default) or "rcs"
 	Superframe link.Duration `toml:"superframe,omitempty"`     // period of allocation, 5ms..1s; default 26.5ms
@@ -39,7 +39,7 @@ type Access struct {
 	Slots  int     `toml:"slots,omitempty"`  // 0: no random access; at most 4096
 	Copies int     `toml:"copies,omitempty"` // 1 slotted ALOHA (default), 2..4 CRDSA
 	Load   float64 `toml:"load,omitempty"`   // of others, bursts per slot, Poisson, 0..2
-	Data   int     `toml:"data,omitempty"`   // bursts of data a terminal without slots may send at once, 0..16
+	Data   int     `toml:"data,omitempty"`   // bursts of data a terminal without slots may send at once, 0..15
 	Window int     `toml:"window,omitempty"` // largest back-off, superframes; default 255
 }
 
@@ -158,7 +158,7 @@ func (c *Config) waveform() (Waveform, bool) {
 }
 
 // Latency returns N, the superframes from a request to the capacity it
-// brings, and its part from the NCC's allocation on (linkfacts 2.5):
+// brings, and its part from the NCC's allocation on:
 //
 //	request sent in k, at the NCC after (k+1)·F + h, allocated at its next
 //	tick; the table then takes h and the superframe begins that is next

@@ -18,7 +18,8 @@ type Encapsulation struct {
 	whole, start, more, tail int
 }
 
-// encapsulations: formats of linkfacts 2.7. RLE stands with a 2-byte type
+// encapsulations: formats of EN 301 790 (AAL5, MPE), RFC 4326 (ULE)
+// and TS 102 606, EN 301 545-2 (GSE, RLE). RLE stands with a 2-byte type
 // field and a 1-byte sequence number, or the CRC-32, as protection.
 var encapsulations = [...]Encapsulation{
 	{Name: "rle", fixed: 2, whole: 2, start: 4, more: 2, tail: 1},

@@ -180,7 +180,7 @@ func TestWorkedExamplePackets(t *testing.T) {
 }
 
 // An isolated packet of an empty terminal: F/2 on average to the next
-// superframe, then N superframes (linkfacts 2.5). One that comes 10 ms into
+// superframe, then N superframes (the reference sheet, 2.5). One that comes 10 ms into
 // superframe 100 is asked for in 101 and leaves in 101+21.
 func TestIsolatedPacket(t *testing.T) {
 	_, s := alone(t, Config{Station: StationConfig{VBDC: 100_000}})

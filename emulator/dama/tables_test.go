@@ -95,7 +95,7 @@ func TestFillAgreesWithCost(t *testing.T) {
 	}
 }
 
-// RCS-9, RCS-10 and the limits of linkfacts 2.3.
+// RCS-9, RCS-10 and the limits of the reference sheet, 2.3.
 func TestCoding(t *testing.T) {
 	rcs, _ := Code("rcs")
 	rcs2, _ := Code("rcs2")

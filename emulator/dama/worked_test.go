@@ -7,7 +7,7 @@ import (
 	"farlink/emulator/link"
 )
 
-// The worked example of linkfacts 2.9: 512 kbit/s, F = 26.5 ms, h = 250 ms,
+// The worked example of the reference sheet, 2.9: 512 kbit/s, F = 26.5 ms, h = 250 ms,
 // N = 23, one terminal, fluid. What the code calls a byte is a millibit here,
 // so that nothing is rounded that the sheet's three decimals show.
 const (
@@ -117,7 +117,7 @@ func TestWorkedExampleSeldom(t *testing.T) {
 	}
 }
 
-// RCS-11 and linkfacts 2.5.
+// RCS-11 and the reference sheet, 2.5.
 func TestLatency(t *testing.T) {
 	for _, v := range []struct {
 		hop              float64
