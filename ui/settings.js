@@ -72,7 +72,7 @@ function Tokens() {
   }
   const revoke = (/** @type {string} */ name) => attempt(async () => (await ask('DELETE', '/tokens/' + encodeURIComponent(name), undefined, { quiet: true }), await load()))
   return html`<section class="card" aria-labelledby="tokens"><h2 id="tokens">${t('tokens')}</h2>
-    <table><thead><tr><th>${t('name')}</th><th>${t('scope')}</th><th>${t('created')}</th><th></th></tr></thead>
+    <table><thead><tr><th>${t('name')}</th><th>${t('scope')}</th><th>${t('created')}</th><th>${t('revoke')}</th></tr></thead>
       <tbody>${all.map(x => html`<tr><td>${x.name}</td><td>${x.scope}</td><td>${when(x.created)}</td>
         <td>${x.from_config ? html`<span class="dim">${t('from_config')}</span>` : html`<button onClick=${() => revoke(x.name)}>${t('revoke')}</button>`}</td></tr>`)}</tbody></table>
     <form class="row" onSubmit=${make}>

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"farlink/appliance"
+	"farlink/appliance/access"
+)
+
+// TestPanel goes through the panel as a person does: claim, log in, take the
+// lease, apply, undo, cut, freeze.
+func TestPanel(t *testing.T) {
+	b := newBench(t)
+	web := openBrowser(t, 1360, 900)
+	web.open(b.url + "/")
+	web.text("Nobody has claimed this box yet")
+	web.typed("input[name=code]", b.keys.ClaimCode())
+	web.typed("input[name=password]", "correct horse battery")
+	web.click("Claim this box")
+	web.text("EMULATING")
+	web.text("qirse-sat")
+	if got := web.do("document.cookie"); strings.Contains(got, cookieName) {
+		t.Errorf("a script can read the session: %s", got)
+	}
+
+	web.click("Take lease")
+	web.text("lease: yours")
+	if got := b.ask(driveToken, "PUT", "/api/v1/link", `{"profile":"clear"}`); got.StatusCode != 423 {
+		t.Errorf("another's write: %d", got.StatusCode)
+	}
+	begun := time.Now()
+	web.click("qirse-sat")
+	web.text("geo/qirse-sat applied")
+	web.until("the strip at the top says so", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("the effect of a click shows after %s", took)
+	}
+	web.key("z")
+	web.until("undone", `document.querySelector('.profile b').innerText === 'clear'`)
+
+	web.key("/")
+	web.must("Input.insertText", map[string]any{"text": "qirse-sat"}, nil)
+	web.until("few are found", `(n => n > 0 && n < 5)(document.querySelectorAll('.profiles li').length)`)
+	web.key("Enter")
+	web.until("applied by Enter", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
+	web.do(`document.activeElement.blur()`)
+	web.key("c")
+	web.text("cut goes on until")
+	web.text("CUT")
+	web.click("Freeze")
+	web.text("Go on")
+	web.click("Tables")
+	web.until("tables instead of plots", `document.querySelectorAll('.strip table').length === 4`)
+	web.shot("panel")
+	if got := web.complaints(); len(got) > 0 {
+		t.Errorf("the page complained: %s", strings.Join(got, "\n"))
+	}
+}
+
+// TestPanelSecondUser shows the refusal to who has no lease, in Korean, with
+// figures of the engine, on a phone.
+func TestPanelSecondUser(t *testing.T) {
+	b := newBench(t)
+	b.server.Desk.Take("boss", "maintenance", time.Hour, false, false)
+	web := openBrowser(t, 390, 844, "--lang=ko-KR", "--accept-lang=ko-KR")
+	web.open(b.url + "/#token=" + driveToken)
+	web.until("the panel", `!!document.querySelector('.state')`)
+	web.do(`[...document.querySelectorAll('header select')].at(-1).value = 'ko'; [...document.querySelectorAll('header select')].at(-1).dispatchEvent(new Event('change', {bubbles: true}))`)
+	web.text("에뮬레이션")
+	web.click("우회")
+	web.text("다른 사용자가 사용권을 갖고 있습니다")
+	if got := web.do("location.hash"); got != "" {
+		t.Errorf("the token stays in the address: %s", got)
+	}
+	if got := web.do("document.documentElement.scrollWidth - innerWidth"); got != "0" {
+		t.Errorf("the page is %s px wider than the phone", got)
+	}
+	b.engine.show(appliance.Figures{Up: appliance.WayFigures{BytesIn: 5e6, BytesOut: 5e6, PacketsOut: 4000}},
+		appliance.Reading{Link: "main", Way: "up", Name: "rate_bps", Value: 2e6})
+	web.text("/ 2 Mbit/s")
+	web.shot("phone")
+}
+
+// TestPanelAccessible has axe-core look at every page, light and dark.
+func TestPanelAccessible(t *testing.T) {
+	axe := npm(t, "axe-core@4.11.0", "axe.min.js")
+	b := newBench(t, func(c *Config) { c.Open = access.Admin })
+	web := openBrowser(t, 1360, 900)
+	// Two profiles look like sixty, and axe takes its time with each.
+	for _, at := range []struct{ page, theme string }{{"/", "light"}, {"/", "dark"}, {"/#/settings", "light"}} {
+		web.open(b.url + "/healthz") // so that the next is loaded anew
+		web.open(b.url + at.page)
+		web.until("the page", `!!document.querySelector('main') && !!document.querySelector('.state')`)
+		web.do(`document.documentElement.dataset.theme = '` + at.theme + `'; document.querySelectorAll('.profiles li:nth-child(n+3)').forEach(x => x.hidden = true)`)
+		web.do(string(axe))
+		got := web.do(`axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
+			r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')).join('\n') || r.passes.length + ' passed')`)
+		if !strings.HasSuffix(got, " passed") {
+			t.Errorf("%s, %s: %s", at.page, at.theme, got)
+		}
+	}
+}
+
+// npm fetches one file of a package for a test; without npm or its registry
+// the test is skipped, in CI it fails.
+func npm(t *testing.T, pkg, file string) []byte {
+	t.Helper()
+	dir := npmDir(t, pkg)
+	name, _, _ := strings.Cut(pkg, "@")
+	b, err := os.ReadFile(filepath.Join(dir, "node_modules", name, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// npmDir installs packages in a directory that later tests find again.
+func npmDir(t *testing.T, pkgs ...string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "farlink-test", strings.NewReplacer("/", "-", "@", "-").Replace(strings.Join(pkgs, "_")))
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("npm", append([]string{"install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", dir}, pkgs...)...)
+	if out, err := c.CombinedOutput(); err != nil {
+		os.RemoveAll(dir)
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("npm in CI: %v: %s", err, out)
+		}
+		t.Skipf("npm does not fetch %v here: %v: %s", pkgs, err, out)
+	}
+	return dir
+}
