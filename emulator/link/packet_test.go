@@ -1,6 +1,9 @@
 package link
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestReasons(t *testing.T) {
 	seen := map[string]bool{}
@@ -46,5 +49,24 @@ func TestReportUnder(t *testing.T) {
 	Report(func(path, _, _ string) { got = path }).Under("a").Under("b")("c", "", "")
 	if got != "a.b.c" {
 		t.Errorf("path %q, want a.b.c", got)
+	}
+}
+
+// TestReportBounds: what is no probability and no delay is reported, and
+// what is not.
+func TestReportBounds(t *testing.T) {
+	var got []string
+	r := Report(func(path, is, _ string) { got = append(got, path+" "+is) })
+	for _, p := range []float64{0, 0.5, 1, -0.1, 1.1} {
+		r.Probability("p", p)
+	}
+	for _, d := range []Duration{0, MaxDelay, -1, MaxDelay + 1} {
+		r.Delay("d", d)
+	}
+	if want := "[p -0.1 p 1.1 d -1ns d 3600000000.001us]"; fmt.Sprint(got) != want {
+		t.Errorf("reported %v, want %v", got, want)
+	}
+	if s := (Span{2, 5}); s.Holds(1) || !s.Holds(2) || !s.Holds(4) || s.Holds(5) {
+		t.Error("a span holds its start and not its end")
 	}
 }

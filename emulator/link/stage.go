@@ -77,13 +77,3 @@ type Capacity struct {
 type Granter interface {
 	Capacity(now Time) Capacity
 }
-
-// Report is told of one problem of a configuration: where it stands (a path
-// relative to the configuration, "loss.probability"), what stands there, and
-// what was wanted.
-type Report func(path, got, want string)
-
-// Under returns a Report for what stands in the table name.
-func (r Report) Under(name string) Report {
-	return func(path, got, want string) { r(name+"."+path, got, want) }
-}

@@ -23,6 +23,12 @@ func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 // Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / 1e9 }
 
+// Span is the time from Start up to, and without, End.
+type Span struct{ Start, End Time }
+
+// Holds reports whether t lies in s.
+func (s Span) Holds(t Time) bool { return s.Start <= t && t < s.End }
+
 // Way is a direction through the box.
 type Way uint8
 

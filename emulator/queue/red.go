@@ -2,7 +2,6 @@ package queue
 
 import (
 	"math"
-	"strconv"
 
 	"farlink/emulator/link"
 )
@@ -23,19 +22,13 @@ type REDConfig struct {
 }
 
 func (c REDConfig) check(report link.Report) {
-	checkProbability("probability", c.Probability, report)
-	checkProbability("weight", c.Weight, report)
+	report.Probability("probability", c.Probability)
+	report.Probability("weight", c.Weight)
 	if c.Most != 0 && c.Most <= c.Least {
 		report("most", c.Most.String(), "more than least, "+c.Least.String())
 	}
 	if c.Most == 0 && c.Least != 0 {
 		report("most", c.Most.String(), "set with least: usually three times "+c.Least.String())
-	}
-}
-
-func checkProbability(path string, p float64, report link.Report) {
-	if !(p >= 0 && p <= 1) {
-		report(path, strconv.FormatFloat(p, 'g', -1, 64), "a probability, 0..1 (1% is 0.01)")
 	}
 }
 

@@ -14,8 +14,8 @@ type CorruptConfig struct {
 
 // Check reports what is wrong with c.
 func (c CorruptConfig) Check(report link.Report) {
-	checkProbability("probability", c.Probability, report)
-	checkProbability("ber", c.BER, report)
+	report.Probability("probability", c.Probability)
+	report.Probability("ber", c.BER)
 }
 
 // Corrupt marks the packets that are to be damaged; the driver damages them.

@@ -12,10 +12,8 @@ type DuplicateConfig struct {
 
 // Check reports what is wrong with c.
 func (c DuplicateConfig) Check(report link.Report) {
-	checkProbability("probability", c.Probability, report)
-	if c.Delay > maxDelay {
-		report("delay", c.Delay.String(), "0..1h")
-	}
+	report.Probability("probability", c.Probability)
+	report.Delay("delay", c.Delay)
 }
 
 // Duplicate passes every packet on at once, and some once more.

@@ -31,16 +31,16 @@ func (c FourStateConfig) complete() FourStateConfig {
 }
 
 func (c FourStateConfig) check(report link.Report) {
-	checkProbability("p13", c.P13, report)
-	checkProbability("p31", c.P31, report)
-	checkProbability("p32", c.P32, report)
-	checkProbability("p23", c.P23, report)
-	checkProbability("p14", c.P14, report)
+	report.Probability("p13", c.P13)
+	report.Probability("p31", c.P31)
+	report.Probability("p32", c.P32)
+	report.Probability("p23", c.P23)
+	report.Probability("p14", c.P14)
 	if c.P13+c.P14 > 1 {
-		report("p14", number(c.P14), "at most 1-p13, "+number(1-c.P13)+": what leaves state 1 sums to 1 at most")
+		report.Figure("p14", c.P14, "at most 1-p13, "+number(1-c.P13)+": what leaves state 1 sums to 1 at most")
 	}
 	if d := c.complete(); d.P31+d.P32 > 1 {
-		report("p32", number(c.P32), "at most 1-p31, "+number(1-d.P31)+": what leaves state 3 sums to 1 at most")
+		report.Figure("p32", c.P32, "at most 1-p31, "+number(1-d.P31)+": what leaves state 3 sums to 1 at most")
 	}
 	if c.P13 == 0 && c.P14 == 0 {
 		report("p13", "0", "p13 or p14 above 0: nothing would ever be lost")

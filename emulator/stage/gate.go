@@ -60,16 +60,11 @@ func (c GateConfig) Check(report link.Report) {
 // the packet's size and time of arrival alone, so it needs no waking.
 type Gate struct {
 	largest      int // bytes of frame
-	cuts         []span
+	cuts         []link.Span
 	flap         FlapConfig
-	live         span // the cut asked for while running
+	live         link.Span // the cut asked for while running
 	tooBig, lost int
 }
-
-// span is the time from start up to, and without, end.
-type span struct{ start, end link.Time }
-
-func (s span) holds(t link.Time) bool { return s.start <= t && t < s.end }
 
 // NewGate returns the gate that c describes.
 func NewGate(c GateConfig) *Gate {
@@ -78,7 +73,7 @@ func NewGate(c GateConfig) *Gate {
 		g.largest = int(c.MTU) + ethernetHeader
 	}
 	for _, cut := range c.Cut {
-		g.cuts = append(g.cuts, span{link.Time(cut.At), link.Time(cut.At + cut.For)})
+		g.cuts = append(g.cuts, link.Span{Start: link.Time(cut.At), End: link.Time(cut.At + cut.For)})
 	}
 	if c.Flap != nil {
 		g.flap = *c.Flap
@@ -88,15 +83,15 @@ func NewGate(c GateConfig) *Gate {
 
 // Cut closes the gate from a time until another; Never: until it is cut
 // anew. It replaces the cut of a former call; an empty span opens the gate.
-func (g *Gate) Cut(from, until link.Time) { g.live = span{from, until} }
+func (g *Gate) Cut(from, until link.Time) { g.live = link.Span{Start: from, End: until} }
 
 // Closed reports whether the gate is cut at t.
 func (g *Gate) Closed(t link.Time) bool {
-	if g.live.holds(t) {
+	if g.live.Holds(t) {
 		return true
 	}
 	for _, s := range g.cuts {
-		if s.holds(t) {
+		if s.Holds(t) {
 			return true
 		}
 	}

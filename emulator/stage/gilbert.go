@@ -23,15 +23,15 @@ type GilbertConfig struct {
 }
 
 func (c GilbertConfig) check(report link.Report) {
-	checkProbability("p", c.P, report)
-	checkProbability("r", c.R, report)
-	checkProbability("bad_loss", c.BadLoss, report)
-	checkProbability("good_loss", c.GoodLoss, report)
+	report.Probability("p", c.P)
+	report.Probability("r", c.R)
+	report.Probability("bad_loss", c.BadLoss)
+	report.Probability("good_loss", c.GoodLoss)
 	switch direct, wanted := c.P != 0 || c.R != 0, c.Loss != 0 || c.Burst != 0; {
 	case direct && wanted:
-		report("loss", number(c.Loss), "either p and r, or loss and burst")
+		report.Figure("loss", c.Loss, "either p and r, or loss and burst")
 	case direct && (c.P == 0 || c.R == 0):
-		report("p", number(c.P), "both p and r above 0, got r = "+number(c.R))
+		report.Figure("p", c.P, "both p and r above 0, got r = "+number(c.R))
 	case !direct && !wanted:
 		report("p", "0", "p and r, or loss and burst")
 	case wanted:
@@ -41,13 +41,13 @@ func (c GilbertConfig) check(report link.Report) {
 
 func (c GilbertConfig) checkWanted(report link.Report) {
 	if c.BadLoss != 0 || c.GoodLoss != 0 {
-		report("bad_loss", number(c.BadLoss), "p and r beside it; with loss and burst the bad state loses all")
+		report.Figure("bad_loss", c.BadLoss, "p and r beside it; with loss and burst the bad state loses all")
 	}
 	if !(c.Burst >= 1) {
-		report("burst", number(c.Burst), "a mean length of 1 packet or more")
+		report.Figure("burst", c.Burst, "a mean length of 1 packet or more")
 	}
 	if p, _ := c.rates(); !(c.Loss > 0 && c.Loss < 1 && p <= 1) {
-		report("loss", number(c.Loss), "above 0, and at most burst/(1+burst), "+number(c.Burst/(1+c.Burst)))
+		report.Figure("loss", c.Loss, "above 0, and at most burst/(1+burst), "+number(c.Burst/(1+c.Burst)))
 	}
 }
 
@@ -131,8 +131,8 @@ type GilbertTimeConfig struct {
 }
 
 func (c GilbertTimeConfig) check(report link.Report) {
-	checkProbability("bad_loss", c.BadLoss, report)
-	checkProbability("good_loss", c.GoodLoss, report)
+	report.Probability("bad_loss", c.BadLoss)
+	report.Probability("good_loss", c.GoodLoss)
 	if c.Bad < link.Microsecond {
 		report("bad", c.Bad.String(), "1us or more")
 	}
@@ -140,7 +140,7 @@ func (c GilbertTimeConfig) check(report link.Report) {
 	case c.Share != 0 && c.Good != 0:
 		report("good", c.Good.String(), "either share or good")
 	case c.Share != 0 && !(c.Share > 0 && c.Share < 1):
-		report("share", number(c.Share), "above 0 and below 1")
+		report.Figure("share", c.Share, "above 0 and below 1")
 	case c.Share == 0 && c.Good < link.Microsecond:
 		report("share", "0", "a share of time in the bad state, or good, the mean time in the good one")
 	}
@@ -158,7 +158,7 @@ type gilbertTime struct {
 	good, scale float64   // ns: mean good; scale of the bad law
 	cut         float64   // P(bad > longest) of the law before it is bounded
 	cycle       uint64
-	bad, before span // the bad time of the cycle, and of the one before
+	bad, before link.Span // the bad time of the cycle, and of the one before
 }
 
 func newGilbertTime(c GilbertTimeConfig, draw link.Draw) *gilbertTime {
@@ -174,7 +174,7 @@ func newGilbertTime(c GilbertTimeConfig, draw link.Draw) *gilbertTime {
 	}
 	g.bad = g.span(0)
 	if draw.Sub("begin").Chance(0, float64(c.Bad)/(float64(c.Bad)+g.good)) {
-		g.bad = span{0, g.bad.end - g.bad.start} // the run begins in the bad state
+		g.bad = link.Span{Start: 0, End: g.bad.End - g.bad.Start} // the run begins in the bad state
 	}
 	return g
 }
@@ -196,20 +196,20 @@ func boundedScale(mean, most float64) float64 {
 }
 
 // span returns the bad time of cycle k that begins at from.
-func (g *gilbertTime) span(from link.Time) span {
+func (g *gilbertTime) span(from link.Time) link.Span {
 	start := from + link.Time(g.good*g.lengths.Exponential(2*g.cycle))
 	u := g.lengths.Float(2*g.cycle + 1)
-	return span{start, start + 1 + link.Time(-g.scale*math.Log1p(-u*(1-g.cut)))}
+	return link.Span{Start: start, End: start + 1 + link.Time(-g.scale*math.Log1p(-u*(1-g.cut)))}
 }
 
 func (g *gilbertTime) loses(p link.Packet) link.Reason {
-	for p.When >= g.bad.end {
+	for p.When >= g.bad.End {
 		g.before = g.bad
 		g.cycle++
-		g.bad = g.span(g.bad.end)
+		g.bad = g.span(g.bad.End)
 	}
 	g.isBad = 0
-	if g.bad.holds(p.When) || g.before.holds(p.When) {
+	if g.bad.Holds(p.When) || g.before.Holds(p.When) {
 		g.isBad = 1
 	}
 	return g.reason(p.Seq)

@@ -37,7 +37,7 @@ func (c JitterConfig) check(delay link.Duration, report link.Report) {
 		c.checkSpread(delay, 4, report)
 	case "pareto":
 		if c.Shape != 0 && c.Shape <= 2 {
-			report("shape", number(c.Shape), "more than 2 (usual: 3)")
+			report.Figure("shape", c.Shape, "more than 2 (usual: 3)")
 			break
 		}
 		c.checkSpread(delay, newPareto(c.Spread, c.Shape).reach(), report)
@@ -47,7 +47,7 @@ func (c JitterConfig) check(delay link.Duration, report link.Report) {
 		report("distribution", c.Distribution, `"uniform", "normal", "pareto" or "table"`)
 	}
 	if !(c.Correlation >= 0 && c.Correlation < 1) {
-		report("correlation", number(c.Correlation), "0 up to, and without, 1")
+		report.Figure("correlation", c.Correlation, "0 up to, and without, 1")
 	}
 	if c.HalfLife > 0 && c.Correlation > 0 {
 		report("half_life", c.HalfLife.String(), "either half_life or correlation")

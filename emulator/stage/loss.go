@@ -32,8 +32,8 @@ type LossConfig struct {
 
 // Check reports what is wrong with c.
 func (c LossConfig) Check(report link.Report) {
-	checkProbability("probability", c.Probability, report)
-	checkProbability("ber", c.BER, report)
+	report.Probability("probability", c.Probability)
+	report.Probability("ber", c.BER)
 	if c.BERSize != 0 && c.BER == 0 {
 		report("ber_size", c.BERSize.String(), `"ber" beside it, as 1e-7`)
 	}
@@ -54,12 +54,6 @@ func (c LossConfig) Check(report link.Report) {
 	}
 	if c.NOfM != nil {
 		c.NOfM.check(report.Under("n_of_m"))
-	}
-}
-
-func checkProbability(path string, p float64, report link.Report) {
-	if !(p >= 0 && p <= 1) {
-		report(path, number(p), "a probability, 0..1 (1% is 0.01)")
 	}
 }
 

@@ -174,8 +174,8 @@ func TestCase25LossByTime(t *testing.T) {
 		const cycles = 50_000
 		var bad, longest link.Time
 		for range cycles {
-			g.loses(link.Packet{When: g.bad.end}) // on to the next
-			length := g.bad.end - g.bad.start
+			g.loses(link.Packet{When: g.bad.End}) // on to the next
+			length := g.bad.End - g.bad.Start
 			bad += length
 			longest = max(longest, length)
 		}
@@ -184,7 +184,7 @@ func TestCase25LossByTime(t *testing.T) {
 				t.Errorf("seed %d: %s %.5g, want %.5g within 2%%", seed, what, got, want)
 			}
 		}
-		near("share", float64(bad)/float64(g.bad.end), 0.0256)
+		near("share", float64(bad)/float64(g.bad.End), 0.0256)
 		near("mean ms", float64(bad)/cycles/1e6, 16.7)
 		near("longest ms", float64(longest)/1e6, 43)
 	}

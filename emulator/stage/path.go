@@ -14,14 +14,9 @@ type PathConfig struct {
 	Jitter *JitterConfig `toml:"jitter,omitempty"`
 }
 
-// maxDelay is the longest delay of a path.
-const maxDelay = 3600 * link.Second
-
 // Check reports what is wrong with c.
 func (c PathConfig) Check(report link.Report) {
-	if c.Delay < 0 || c.Delay > maxDelay {
-		report("delay", c.Delay.String(), "0..1h")
-	}
+	report.Delay("delay", c.Delay)
 	if c.Jitter != nil {
 		c.Jitter.check(c.Delay, report.Under("jitter"))
 	}

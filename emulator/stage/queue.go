@@ -142,7 +142,7 @@ func (q *Queue) Run(now link.Time, out link.Sink) {
 // turn goes to the step of the course that begins at at.
 func (q *Queue) turn(at link.Time) {
 	changed := q.cursor.seek(at)
-	q.change = q.cursor.span.end
+	q.change = q.cursor.span.End
 	if !changed {
 		return
 	}

@@ -22,14 +22,14 @@ type ReorderConfig struct {
 
 // Check reports what is wrong with c.
 func (c ReorderConfig) Check(report link.Report) {
-	checkProbability("probability", c.Probability, report)
+	report.Probability("probability", c.Probability)
 	if c.Every < 0 {
 		report("every", strconv.Itoa(c.Every), "0 (none) or a positive number of packets")
 	}
 	if c.Extent < 0 {
 		report("extent", strconv.Itoa(c.Extent), "0 (no bound) or a positive number of packets")
 	}
-	if c.Delay <= 0 || c.Delay > maxDelay {
+	if c.Delay <= 0 || c.Delay > link.MaxDelay {
 		report("delay", c.Delay.String(), "how long a packet may stand aside at most, as 20ms")
 	}
 }

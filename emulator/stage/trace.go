@@ -62,10 +62,10 @@ func (c TraceConfig) Check(report link.Report) {
 
 func (s StepConfig) check(report link.Report) {
 	if s.Loss != nil {
-		checkProbability("loss", *s.Loss, report)
+		report.Probability("loss", *s.Loss)
 	}
-	if s.Delay != nil && *s.Delay > maxDelay {
-		report("delay", s.Delay.String(), "0..1h")
+	if s.Delay != nil {
+		report.Delay("delay", *s.Delay)
 	}
 	if s.Outage && s.Rate != nil {
 		report("rate", s.Rate.String(), "either a rate or an outage")
@@ -94,16 +94,16 @@ func NewTrace(c TraceConfig) *Trace {
 var own = &StepConfig{}
 
 // at returns the step that holds at now, and the span in which it does.
-func (t *Trace) at(now link.Time) (*StepConfig, span) {
+func (t *Trace) at(now link.Time) (*StepConfig, link.Span) {
 	first := t.start + link.Time(t.steps[0].At)
 	if now < first {
-		return own, span{-link.Never, first}
+		return own, link.Span{Start: -link.Never, End: first}
 	}
 	base, end := t.start, link.Never
 	if t.period > 0 {
 		end = base + t.period
 		if now >= end && !t.loop {
-			return own, span{end, link.Never}
+			return own, link.Span{Start: end, End: link.Never}
 		}
 		if t.loop {
 			base += (now - base) / t.period * t.period
@@ -115,24 +115,24 @@ func (t *Trace) at(now link.Time) (*StepConfig, span) {
 		end = base + link.Time(t.steps[i].At)
 	}
 	if i == 0 { // the last step lasts until the first of the next round
-		return &t.steps[len(t.steps)-1], span{base, end}
+		return &t.steps[len(t.steps)-1], link.Span{Start: base, End: end}
 	}
-	return &t.steps[i-1], span{base + link.Time(t.steps[i-1].At), end}
+	return &t.steps[i-1], link.Span{Start: base + link.Time(t.steps[i-1].At), End: end}
 }
 
 // cursor follows a trace: it looks up anew only where the step has ended.
 type cursor struct {
 	trace *Trace // nil: none
 	step  *StepConfig
-	span  span
+	span  link.Span
 }
 
 // newCursor returns a cursor that stands before the beginning of t.
-func newCursor(t *Trace) cursor { return cursor{t, own, span{}} }
+func newCursor(t *Trace) cursor { return cursor{t, own, link.Span{}} }
 
 // seek goes to now, and reports whether that is another step.
 func (c *cursor) seek(now link.Time) bool {
-	if c.trace == nil || c.span.holds(now) {
+	if c.trace == nil || c.span.Holds(now) {
 		return false
 	}
 	was := c.step

@@ -57,18 +57,18 @@ func (c TrainConfig) Check(report link.Report) {
 		if l.At < 0 || i > 0 && l.At < c.Lines[i-1].At {
 			report(path+".at", l.At.String(), "not monotonic: no less than the line before, and than 0")
 		}
-		if l.Delay < 0 || l.Delay > maxDelay {
+		if l.Delay < 0 || l.Delay > link.MaxDelay {
 			report(path+".delay", l.Delay.String(), "0..1h")
 		}
 		for k, o := range l.Offsets {
-			if o < 0 || o > maxDelay || k > 0 && o < l.Offsets[k-1] {
+			if o < 0 || o > link.MaxDelay || k > 0 && o < l.Offsets[k-1] {
 				report(path+".offsets."+strconv.Itoa(k), o.String(), "no less than the offset before, 0..1h")
 				break
 			}
 		}
 	}
 	for i, d := range c.Sizes {
-		if d < 0 || d > maxDelay {
+		if d < 0 || d > link.MaxDelay {
 			report("sizes."+strconv.Itoa(i), d.String(), "0..1h")
 		}
 	}

@@ -67,13 +67,13 @@ func (c WLANConfig) Check(report link.Report) {
 		report("rate", c.Rate.String(), "a rate, as 4Mbit/s")
 	}
 	if !(c.Distance >= 0 && c.Distance <= 10000) {
-		report("distance_m", number(c.Distance), "1..10000 metres")
+		report.Figure("distance_m", c.Distance, "1..10000 metres")
 	}
 	if !(c.Exponent >= 0 && c.Exponent <= 10) {
-		report("path_loss_exponent", number(c.Exponent), "up to 10 (free space 2, indoors 3..4)")
+		report.Figure("path_loss_exponent", c.Exponent, "up to 10 (free space 2, indoors 3..4)")
 	}
 	if !(c.Shadowing >= 0 && c.Shadowing <= 30) {
-		report("shadowing_db", number(c.Shadowing), "up to 30 dB")
+		report.Figure("shadowing_db", c.Shadowing, "up to 30 dB")
 	}
 	if c.Tries < 0 || c.Tries > 255 {
 		report("tries", strconv.Itoa(c.Tries), "1..255")
