@@ -43,7 +43,7 @@ func effort(p *profiles.Profile) sim.Effort {
 		length = 400 * link.Second
 	}
 	if p.LEO != nil && p.LEO.Burst > 0 {
-		length = 120 * link.Second // eight changes
+		length = min(120*link.Second, p.LEO.Down.Time(700_000*1514)) // four to eight changes
 	}
 	length = min(max(length, 300*link.Millisecond), 400*link.Second)
 	return sim.Effort{Idle: 10 * link.Second, Warm: 4*p.RTT() + 1200*link.Millisecond, Saturated: length}

@@ -173,6 +173,7 @@ var examples = map[string]string{
 	"noise":               "150.0",
 	"uplink.noise":        "0.0",
 	"power_control":       "5.0",
+	"attenuation":         "3.0",
 	"rain.rate":           "50.0",
 	"rain.rainy":          "5.0",
 	"rain.lat":            "37.57",

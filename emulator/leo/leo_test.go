@@ -261,6 +261,31 @@ func TestSwap(t *testing.T) {
 	linktest.Ordered(t, log)
 }
 
+// Swaps every 3 ms, in the midst of packets of 2 to 8 ms, change no fate.
+func TestManySwaps(t *testing.T) {
+	c := generator
+	c.Up = 2 * link.MegabitPerSecond
+	run := func(swap bool) uint64 {
+		s, log := NewServer(c, queue.Config{Limit: queue.Limit{Packets: 400}}, link.Up, draw(1)), &linktest.Log{}
+		for i := range uint64(400) {
+			s.Put(link.Packet{Seq: i, Size: 1000}, log)
+		}
+		for now := link.Time(0); now < 4*second; now += 3 * second / 1000 {
+			s.Run(now, log)
+			if swap {
+				next := NewServer(c, queue.Config{}, link.Up, draw(1))
+				next.Inherit(now, s)
+				s.Drain(func(p link.Packet) { next.Adopt(now, p) })
+				s = next
+			}
+		}
+		return log.Digest()
+	}
+	if run(false) != run(true) {
+		t.Error("fates differ")
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, v := range []struct {
 		edit func(*Config)

@@ -16,6 +16,7 @@ type Server struct {
 	free    link.Time // when the server last became free
 	credit  int64     // work done in the last nanosecond beyond what was asked, bits·1e9
 	seen    int64     // epoch whose rate the room knows
+	resume  bool      // the first packet to be adopted is in service
 }
 
 // usualRTT is the round-trip time that a queue without a limit is made for.
@@ -130,8 +131,20 @@ func (s *Server) Drain(yield func(link.Packet)) {
 	}
 }
 
-// Adopt lets p wait behind all that is inside.
+// Inherit goes on with the service of a server before it.
+func (s *Server) Inherit(_ link.Time, old link.Stage) {
+	if o, ok := old.(*Server); ok {
+		s.resume, s.finish, s.free, s.credit = o.busy, o.finish, o.free, o.credit
+		s.room.Inherit(&o.room)
+	}
+}
+
+// Adopt lets p wait behind all that is inside, or be served further.
 func (s *Server) Adopt(now link.Time, p link.Packet) {
+	if s.resume {
+		s.resume, s.serving, s.busy = false, p, true
+		return
+	}
 	if s.busy {
 		s.room.Push(p)
 		return

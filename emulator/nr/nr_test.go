@@ -259,6 +259,32 @@ func TestSwap(t *testing.T) {
 	linktest.Ordered(t, log)
 }
 
+// Swaps every 300 us change no fate, with blocks that fail and packets of
+// several slots.
+func TestManySwaps(t *testing.T) {
+	c := hundred()
+	c.PRB, c.Request, c.Up.BLER = 24, 5*link.Millisecond, 0.3
+	run := func(swap bool) uint64 {
+		s, log := NewServer(c, queue.Config{}, link.Up, link.NewDraw(1, "nr")), &linktest.Log{}
+		for i := range uint64(100) {
+			s.Put(link.Packet{When: 1 * ms, Seq: i, Size: 1500}, log)
+		}
+		for now := ms; now < 2*second; now += 300 * us {
+			s.Run(now, log)
+			if swap {
+				next := NewServer(c, queue.Config{}, link.Up, link.NewDraw(1, "nr"))
+				next.Inherit(now, s)
+				s.Drain(func(p link.Packet) { next.Adopt(now, p) })
+				s = next
+			}
+		}
+		return log.Digest()
+	}
+	if run(false) != run(true) {
+		t.Error("fates differ")
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, v := range []struct {
 		edit func(*Config)

@@ -37,6 +37,8 @@ type Server struct {
 
 	line link.FIFO // sent; When is the departure
 	last link.Time
+
+	resume bool // the first packet to be adopted that waits is head
 }
 
 // usualRTT is the round-trip time that a queue without a limit is made for.
@@ -227,12 +229,32 @@ func (s *Server) Drain(yield func(link.Packet)) {
 	s.due = link.Never
 }
 
+// Inherit goes on with the slots of a server before it: a grant on its way,
+// retransmissions owed, a packet sent in part.
+func (s *Server) Inherit(now link.Time, old link.Stage) {
+	o, ok := old.(*Server)
+	if !ok {
+		return
+	}
+	s.sent, s.owed, s.left, s.resume, s.last = o.sent, o.owed, o.left, o.left > 0, o.last
+	s.room.Inherit(&o.room)
+	if o.due != link.Never {
+		s.due = s.own(o.due)
+	}
+}
+
 // Adopt takes a packet that is due to leave at p.When, or that waits.
 func (s *Server) Adopt(now link.Time, p link.Packet) {
 	if p.When > now && s.room.Len() == 0 {
+		if s.line.Len() > 0 {
+			p.When = max(p.When, s.line.Back().When)
+		}
 		s.last = max(s.last, p.When)
-		p.When = s.last
 		s.line.Push(p)
+		return
+	}
+	if s.resume {
+		s.resume, s.head = false, p
 		return
 	}
 	p.When = min(p.When, now)

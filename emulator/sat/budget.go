@@ -53,6 +53,9 @@ type LegConfig struct {
 	Noise float64 `toml:"noise,omitempty"`
 	// PowerControl is how many dB of a fade the sender makes good.
 	PowerControl float64 `toml:"power_control,omitempty"`
+	// Attenuation of the leg, dB, 0..60, for as long as it stands here: what
+	// a timeline sets and ramps.
+	Attenuation float64 `toml:"attenuation,omitempty"`
 	// Rain on the leg.
 	Rain *Rain `toml:"rain,omitempty"`
 	// Fade is a scripted fade, on top of the rain.
@@ -70,6 +73,7 @@ func (l LegConfig) Clear(symbolRate float64) float64 {
 // leg is a LegConfig made ready to be asked.
 type leg struct {
 	clear, noise, control float64
+	attenuated            float64
 	walk                  *drift.Process // nil without rain
 	law                   Series
 	bias                  float64
@@ -77,7 +81,7 @@ type leg struct {
 }
 
 func newLeg(c LegConfig, symbolRate float64, slot link.Duration, sky link.Draw) leg {
-	l := leg{clear: c.Clear(symbolRate), noise: c.Noise, control: c.PowerControl}
+	l := leg{clear: c.Clear(symbolRate), noise: c.Noise, control: c.PowerControl, attenuated: c.Attenuation}
 	if r := c.Rain; r != nil && r.Rate > 0 {
 		l.walk, l.bias = drift.New(slot, fadeTime, sky), r.Bias
 		l.law = r.path(c.Frequency).Series(either(r.Rainy, 5))
@@ -90,7 +94,7 @@ func newLeg(c LegConfig, symbolRate float64, slot link.Duration, sky link.Draw) 
 
 // attenuation returns what the sky takes in a slot that begins at an instant.
 func (l *leg) attenuation(slot uint64, at link.Time) float64 {
-	a := l.fade.Attenuation(at)
+	a := l.attenuated + l.fade.Attenuation(at)
 	if l.walk != nil {
 		a += l.law.Attenuation(l.walk.At(slot) + l.bias)
 	}

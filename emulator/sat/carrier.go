@@ -46,6 +46,12 @@ type Carrier struct {
 	left   int64       // bytes of it yet to be sent
 	spoilt bool        // a part of head was lost
 	first  bool        // a part of the first packet of air was lost before
+
+	// resume is how many packets, of those to be adopted first, are in the
+	// frame on the air that was inherited; resumeHead: the one after them
+	// is head.
+	resume     int
+	resumeHead bool
 }
 
 // usualRTT is the round-trip time that a queue without a limit is made for.
@@ -222,8 +228,8 @@ func (c *Carrier) Held() (packets, bytes int) {
 	return packets, bytes
 }
 
-// Drain gives up all packets, each with the When of its arrival; what was on
-// the air is to be sent again.
+// Drain gives up all packets, each with the When of its arrival: those on the
+// air first.
 func (c *Carrier) Drain(yield func(link.Packet)) {
 	for c.air.Len() > 0 {
 		yield(c.air.Pop())
@@ -238,15 +244,25 @@ func (c *Carrier) Drain(yield func(link.Packet)) {
 	c.onAir, c.due = false, link.Never
 }
 
-// Adopt lets p wait behind all that is inside.
+// Adopt lets p wait behind all that is inside, or puts it back into the frame
+// on the air that was inherited.
 func (c *Carrier) Adopt(now link.Time, p link.Packet) {
-	c.room.Push(p)
-	c.wake(now)
+	switch {
+	case c.resume > 0:
+		c.resume--
+		c.air.Push(p)
+	case c.resumeHead:
+		c.resumeHead, c.begun = false, true
+		c.head = p
+	default:
+		c.room.Push(p)
+		c.wake(now)
+	}
 }
 
-// Inherit goes on with the loop of a carrier before it: its MODCOD, where
-// this one has it, and its reports. After another kind of stage it starts as
-// settled at now.
+// Inherit goes on with the loop of a carrier before it, its MODCOD, where
+// this one has it, and its reports; and with the frame on the air. After
+// another kind of stage it starts as settled at now.
 func (c *Carrier) Inherit(now link.Time, old link.Stage) {
 	o, ok := old.(*Carrier)
 	if !ok {
@@ -256,13 +272,17 @@ func (c *Carrier) Inherit(now link.Time, old link.Stage) {
 	c.free = o.free
 	c.room.Inherit(&o.room)
 	c.acm.inherit(now, &o.acm, &c.sky)
+	c.left, c.spoilt, c.resumeHead = o.left, o.spoilt, o.begun
+	if o.onAir {
+		c.onAir, c.due, c.last = true, o.due, o.last
+		c.lost, c.first, c.resume = o.lost, o.first, o.air.Len()
+	}
 }
 
 // Capacity returns the rate of the MODCOD chosen at now, and the change that
 // a report already measured will make. RTT is the frame on the air alone.
 func (c *Carrier) Capacity(now link.Time) link.Capacity {
-	a, sky := c.acm, c.sky // copies: looking does not move the model
-	a.advance(now, &sky)
+	a, sky := c.look(now)
 	_, bytes := c.Held()
 	v := link.Capacity{Version: a.changes + 1, Rate: c.rate(&a), NextAt: link.Never, NextRate: c.rate(&a),
 		RTT: c.last.length, Queue: link.Size(bytes), Mode: a.mode()}
@@ -276,6 +296,18 @@ func (c *Carrier) Capacity(now link.Time) link.Capacity {
 	return v
 }
 
+// look returns the loop and the sky at now. They are copies, so that looking
+// moves nothing that frames yet to be sent depend on; but an idle carrier
+// hears the reports that came, lest they pile up.
+func (c *Carrier) look(now link.Time) (acm, channel) {
+	if c.due == link.Never {
+		c.acm.advance(now, &c.sky)
+	}
+	a, sky := c.acm, c.sky
+	a.advance(now, &sky)
+	return a, sky
+}
+
 func (c *Carrier) rate(a *acm) link.Rate {
 	if a.current == none {
 		return 0
@@ -285,8 +317,7 @@ func (c *Carrier) rate(a *acm) link.Rate {
 
 // Probes yields the chain of causes: rain, Es/N0, MODCOD, rate, queue.
 func (c *Carrier) Probes(now link.Time, yield func(link.Probe)) {
-	a, sky := c.acm, c.sky
-	a.advance(now, &sky)
+	a, sky := c.look(now)
 	state := sky.at(now)
 	number, efficiency := 0, 0.0
 	if a.current != none {

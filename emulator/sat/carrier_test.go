@@ -260,6 +260,62 @@ func TestSwap(t *testing.T) {
 	}
 }
 
+// Swaps every 10 ms, in the midst of frames of 32 ms, cost no time: 1 MBd
+// of QPSK 1/4 carry 490 kbit/s all the same, and the frames keep their ends.
+func TestManySwaps(t *testing.T) {
+	conf := CarrierConfig{SymbolRate: 1e6, Modcod: "QPSK 1/4", Downlink: &LegConfig{EsN0: 5}}
+	run := func(swap bool) *linktest.Log {
+		c, log := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
+		for i := range uint64(100) {
+			c.Put(link.Packet{Seq: i, Size: 1500}, log)
+		}
+		for now := link.Time(0); now < 4*second; now += second / 100 {
+			c.Run(now, log)
+			if swap {
+				next := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
+				next.Inherit(now, c)
+				c.Drain(func(p link.Packet) { next.Adopt(now, p) })
+				c = next
+			}
+		}
+		return log
+	}
+	plain, swapped := run(false), run(true)
+	if len(plain.Fates) != len(swapped.Fates) || plain.Digest() != swapped.Digest() {
+		t.Errorf("with swaps %d fates, without %d, or they differ", len(swapped.Fates), len(plain.Fates))
+	}
+}
+
+// Looking at a carrier does not change its fates.
+func TestLookingIsFree(t *testing.T) {
+	conf := fading(&Fade{Depth: 9, Slope: 3, At: link.Second, Hold: 4 * link.Second})
+	run := func(look bool) uint64 {
+		c, log := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
+		for _, p := range linktest.Arrivals(9, 3000, 5*link.Millisecond) {
+			if look && p.Seq%7 == 0 {
+				c.Run(p.When, log)
+				c.Probes(p.When, func(link.Probe) {})
+				c.Capacity(p.When)
+			}
+			c.Put(p, log)
+		}
+		c.Run(100*second, log)
+		return log.Digest()
+	}
+	if run(false) != run(true) {
+		t.Error("fates differ")
+	}
+}
+
+// What a timeline ramps: 6 dB on the downlink leave 6 of 12.
+func TestAttenuation(t *testing.T) {
+	conf := fading(nil)
+	conf.Downlink.Attenuation = 6
+	if got := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}).Capacity(0).Mode; got != "8PSK 3/5" {
+		t.Errorf("%s", got)
+	}
+}
+
 // The probes show the chain of causes.
 func TestProbes(t *testing.T) {
 	c := NewCarrier(fading(&Fade{Depth: 2.5, Slope: 100, Hold: 100 * link.Second}), queue.Config{}, link.Down, link.Draw{})

@@ -238,6 +238,7 @@ func (l *LegConfig) check(report link.Report) {
 	checkRange(report, "distance", l.Distance, 0, 100e3, "km")
 	checkRange(report, "noise", l.Noise, 0, 10e3, "K")
 	checkRange(report, "power_control", l.PowerControl, 0, 30, "dB")
+	checkRange(report, "attenuation", l.Attenuation, 0, 60, "dB")
 	if l.Rain != nil {
 		l.Rain.check(report.Under("rain"))
 	}
