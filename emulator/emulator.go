@@ -37,6 +37,7 @@ type Emulator struct {
 	fallback int // index of the default link, or Passed
 	targets  []int
 	coupled  bool
+	waits    bool // a timeline waits for a packet, or did
 }
 
 // direction is all of one way: what its loop owns.
@@ -117,7 +118,7 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 	d := &e.ways[w]
 	var h frame.Header
 	i := e.fallback
-	if len(e.targets) == 0 {
+	if len(e.targets) == 0 && !e.waits {
 		h.Locate(bytes)
 	} else {
 		h.Read(bytes)
@@ -137,10 +138,13 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 	if len(d.lines) > 1 || len(d.retired) > 0 {
 		e.Run(w, when, out) // what other links let out by now goes first
 	}
+	if e.waits {
+		e.arm(i, &h, w, when)
+	}
 	l := d.lines[i]
 	p.Seq = l.seq
 	l.seq++
-	l.chain.Put(p, out)
+	l.put(p, out)
 }
 
 // classify returns the index of the link that the first matching rule names.
@@ -159,10 +163,10 @@ func (e *Emulator) Next(w link.Way) link.Time {
 	d := &e.ways[w]
 	next := link.Never
 	for _, l := range d.lines {
-		next = min(next, l.chain.Next())
+		next = min(next, l.due())
 	}
 	for _, l := range d.retired {
-		next = min(next, l.chain.Next())
+		next = min(next, l.due())
 	}
 	return next
 }
@@ -172,15 +176,15 @@ func (e *Emulator) Next(w link.Way) link.Time {
 func (e *Emulator) Run(w link.Way, now link.Time, out link.Sink) {
 	d := &e.ways[w]
 	if len(d.lines) == 1 && len(d.retired) == 0 {
-		d.lines[0].chain.Run(now, out)
+		d.lines[0].run(now, out)
 		return
 	}
 	for {
 		first, second := d.earliest()
-		if first == nil || first.chain.Next() > now {
+		if first == nil || first.due() > now {
 			break
 		}
-		first.chain.Run(min(second, now), out)
+		first.run(min(second, now), out)
 	}
 	d.bury()
 }
@@ -191,7 +195,7 @@ func (d *direction) earliest() (*line, link.Time) {
 	due, second := link.Never, link.Never
 	for _, lines := range [2][]*line{d.lines, d.retired} {
 		for _, l := range lines {
-			if t := l.chain.Next(); t < due {
+			if t := l.due(); t < due {
 				first, due, second = l, t, due
 			} else {
 				second = min(second, t)
@@ -263,6 +267,9 @@ func (e *Emulator) Stages(w link.Way, i int) []string {
 // of its link.
 func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Probe)) {
 	for i, l := range e.ways[w].lines {
+		if l.course.began != link.Never {
+			yield(i, link.Probe{Name: "timeline_s", Value: now.Sub(l.course.began).Seconds()})
+		}
 		for _, s := range l.chain.Stages() {
 			if s, ok := s.(link.Prober); ok {
 				s.Probes(now, func(p link.Probe) { yield(i, p) })

@@ -213,7 +213,29 @@ func TestECN(t *testing.T) {
 }
 
 func TestNoAllocs(t *testing.T) {
-	p := parse(t, "[up.path]\ndelay = \"300ms\"")
+	p := parse(t, `[up]
+mtu = "9000B"
+[up.queue]
+rate = "20Mbit/s"
+discipline = "codel"
+[up.loss]
+probability = 0.01
+[up.loss.gilbert]
+loss = 0.01
+burst = 3.0
+[up.corrupt]
+probability = 0.01
+[up.path]
+delay = "300ms"
+[up.path.jitter]
+distribution = "normal"
+spread = "2ms"
+half_life = "1s"
+[up.reorder]
+probability = 0.01
+delay = "5ms"
+[up.duplicate]
+probability = 0.01`)
 	linktest.NoAllocs(t, &wayStage{one(t, p, 1), link.Up}, link.Millisecond)
 	e := one(t, p, 1)
 	e.spec.Rules = []Rule{{frame.Match{Port: frame.Ports{First: 1, Last: 2}}, "main"}, {Link: "main"}}

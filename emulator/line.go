@@ -26,10 +26,14 @@ type medium struct {
 
 // line is one way of one link.
 type line struct {
-	chain  *link.Chain
-	stages [places]link.Stage
-	flips  link.Draw // where corrupted frames are hurt
-	seq    uint64    // of the next packet
+	station *station
+	way     link.Way
+	now     profiles.Way // as the stages are
+	stages  [places]link.Stage
+	chain   *link.Chain
+	course  course
+	flips   link.Draw // where corrupted frames are hurt
+	seq     uint64    // of the next packet
 }
 
 // media finds or makes the medium that a link stands in.
@@ -73,10 +77,18 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 	return st, nil
 }
 
-// newLine returns way w of a link.
+// newLine returns way w of a link. Its timeline begins at 0 unless it waits
+// for a packet, or takes over from another.
 func newLine(w link.Way, s *station) *line {
-	l := &line{flips: s.draw[w].Sub("flip"), stages: fill(w, s.profile.Effective(w), s)}
+	l := &line{station: s, way: w, now: s.profile.Effective(w), flips: s.draw[w].Sub("flip")}
+	for at := range l.stages {
+		l.stages[at] = s.stage(place(at), w, &l.now)
+	}
 	l.chain = link.NewChain(l.stages[:]...)
+	l.course = course{link.Never, link.Never}
+	if s.profile.Arm == nil {
+		l.course.start(s.profile, 0)
+	}
 	return l
 }
 
@@ -89,7 +101,9 @@ func (e *Emulator) build() error {
 			return err
 		}
 		e.stations = append(e.stations, s)
-		e.coupled = e.coupled || s.ue != nil
+		waits := spec.Profile.Arm != nil
+		e.coupled = e.coupled || s.ue != nil || waits
+		e.waits = e.waits || waits
 		for _, w := range link.Ways {
 			e.ways[w].lines = append(e.ways[w].lines, newLine(w, s))
 		}

@@ -1,6 +1,8 @@
 package emulator
 
 import (
+	"reflect"
+
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/nr"
@@ -9,11 +11,13 @@ import (
 	"farlink/profiles"
 )
 
-// The places of a way, in their fixed order. It is physics, not taste: what
-// is too big never enters; what waits is served; what is served is on the
-// air; what survived travels. A place with nothing to do is empty.
+// place is where a stage stands in a way. The order is physics, not taste:
+// what is too big never enters; what waits is served; what is served is on
+// the air; what survived travels. A place with nothing to do is empty.
+type place int
+
 const (
-	gate = iota
+	gate place = iota
 	queue
 	loss
 	corrupt
@@ -26,29 +30,64 @@ const (
 // placeNames name them in metrics and captures.
 var placeNames = []string{"gate", "queue", "loss", "corrupt", "path", "reorder", "duplicate"}
 
-// fill returns what stands in each place of way w. What queues and carries,
-// and the path, are always there: packets inside them outlive a change.
-func fill(w link.Way, way profiles.Way, s *station) (at [places]link.Stage) {
-	if way.MTU != 0 || len(way.Cut) > 0 || way.Flap != nil {
-		at[gate] = stage.NewGate(way.GateConfig)
+// settings returns what of a way the stage in a place is made of.
+func settings(at place, way *profiles.Way) []any {
+	switch at {
+	case gate:
+		return []any{way.GateConfig}
+	case queue:
+		return []any{way.Queue, way.Carrier, way.WLAN, way.Delivery, way.Train, way.Trace}
+	case loss:
+		return []any{way.Loss, way.Trace}
+	case corrupt:
+		return []any{way.Corrupt}
+	case path:
+		return []any{way.Path, way.Trace}
+	case reorder:
+		return []any{way.Reorder}
 	}
-	at[queue] = server(w, way, s)
-	at[loss], at[path] = air(w, way, s)
-	if way.Corrupt != (stage.CorruptConfig{}) {
-		at[corrupt] = stage.NewCorrupt(way.Corrupt, s.draw[w].Sub("corrupt"))
+	return []any{way.Duplicate}
+}
+
+// differs reports whether the stage in a place is another in way b.
+func differs(at place, a, b *profiles.Way) bool {
+	return !reflect.DeepEqual(settings(at, a), settings(at, b))
+}
+
+// stage returns what stands in a place of way w, nil if nothing does. What
+// queues and carries, and the path, are always there: the packets inside
+// them outlive a change.
+func (s *station) stage(at place, w link.Way, way *profiles.Way) link.Stage {
+	draw := s.draw[w].Sub(placeNames[at])
+	switch at {
+	case gate:
+		if way.MTU != 0 || len(way.Cut) > 0 || way.Flap != nil {
+			return stage.NewGate(way.GateConfig)
+		}
+	case queue:
+		return s.server(w, way, draw)
+	case loss:
+		return s.air(w, way, draw)
+	case corrupt:
+		if way.Corrupt != (stage.CorruptConfig{}) {
+			return stage.NewCorrupt(way.Corrupt, draw)
+		}
+	case path:
+		return s.path(w, way, draw)
+	case reorder:
+		if way.Reorder != nil {
+			return stage.NewReorder(*way.Reorder, draw)
+		}
+	case duplicate:
+		if way.Duplicate != (stage.DuplicateConfig{}) {
+			return stage.NewDuplicate(way.Duplicate, draw)
+		}
 	}
-	if way.Reorder != nil {
-		at[reorder] = stage.NewReorder(*way.Reorder, s.draw[w].Sub("reorder"))
-	}
-	if way.Duplicate != (stage.DuplicateConfig{}) {
-		at[duplicate] = stage.NewDuplicate(way.Duplicate, s.draw[w].Sub("duplicate"))
-	}
-	return at
+	return nil
 }
 
 // server returns what lets packets out of way w.
-func server(w link.Way, way profiles.Way, s *station) link.Stage {
-	draw := s.draw[w].Sub("queue")
+func (s *station) server(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
 	switch s.profile.Server(w) {
 	case "lte":
 		return s.ue.Bearer(w)
@@ -74,21 +113,29 @@ func server(w link.Way, way profiles.Way, s *station) link.Stage {
 	return q
 }
 
-// air returns what loses packets on the air, nil if nothing does, and the
-// path behind it.
-func air(w link.Way, way profiles.Way, s *station) (lossy, far link.Stage) {
+// air returns what loses packets on the air, nil if nothing does.
+func (s *station) air(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
 	if c := s.profile.LEO; c != nil {
-		return leo.NewAir(*c, w, s.sky), leo.NewPath(*c, w, s.sky)
+		return leo.NewAir(*c, w, s.sky)
 	}
-	p := stage.NewPath(way.Path, s.draw[w].Sub("path"))
 	if way.Loss == (stage.LossConfig{}) && way.Trace == nil {
-		return nil, p
+		return nil
 	}
-	l := stage.NewLoss(way.Loss, s.draw[w].Sub("loss"))
+	l := stage.NewLoss(way.Loss, draw)
 	if way.Trace != nil {
-		course := stage.NewTrace(*way.Trace)
-		l.Follow(course, s.draw[w].Sub("loss").Sub("trace"))
-		p.Follow(course)
+		l.Follow(stage.NewTrace(*way.Trace), draw.Sub("trace"))
 	}
-	return l, p
+	return l
+}
+
+// path returns the way through space.
+func (s *station) path(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
+	if c := s.profile.LEO; c != nil {
+		return leo.NewPath(*c, w, s.sky)
+	}
+	p := stage.NewPath(way.Path, draw)
+	if way.Trace != nil {
+		p.Follow(stage.NewTrace(*way.Trace))
+	}
+	return p
 }

@@ -9,8 +9,12 @@ import "farlink/emulator/link"
 // old's way w must not be used afterwards.
 func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 	d, o := &e.ways[w], &old.ways[w]
+	for _, l := range d.lines {
+		l.begin(now)
+	}
 	for i, was := range o.lines {
 		if j := e.spec.index(old.spec.Links[i].Name); j >= 0 {
+			d.lines[j].inherit(was, now)
 			d.lines[j].succeed(was, j, now)
 		} else if n, _ := was.chain.Held(); n > 0 {
 			d.retired = append(d.retired, was)
@@ -28,28 +32,37 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 }
 
 // succeed moves what was's stages hold into those of l, which is link i.
-// What is nearer to the end comes first: where the place of a stage is empty
-// now, its packets go to the next that holds any, behind those.
 func (l *line) succeed(was *line, i int, now link.Time) {
 	l.seq = was.seq
-	for k := places - 1; k >= 0; k-- {
-		if s, ok := l.stages[k].(link.Heir); ok {
-			s.Inherit(now, was.stages[k])
-		}
-		if from, ok := was.stages[k].(link.Holder); ok {
-			to := l.holder(k)
-			from.Drain(func(p link.Packet) {
-				p.Mark = p.Mark.OnLink(i)
-				to.Adopt(now, p)
-			})
-		}
+	for at := places - 1; at >= 0; at-- {
+		l.takeOver(at, was.stages[at], now, func(p *link.Packet) { p.Mark = p.Mark.OnLink(i) })
 	}
 }
 
-// holder returns the first stage from place k on that holds packets; the
+// takeOver lets the stage in a place go on where was stopped. Callers begin
+// with the last place: where the place of a stage is empty now, its packets
+// go to the next that holds any, behind those.
+func (l *line) takeOver(at place, was link.Stage, now link.Time, each func(*link.Packet)) {
+	if s, ok := l.stages[at].(link.Heir); ok {
+		s.Inherit(now, was)
+	}
+	from, ok := was.(link.Holder)
+	if !ok {
+		return
+	}
+	to := l.holder(at)
+	from.Drain(func(p link.Packet) {
+		if each != nil {
+			each(&p)
+		}
+		to.Adopt(now, p)
+	})
+}
+
+// holder returns the first stage from a place on that holds packets; the
 // path, when none behind it does.
-func (l *line) holder(k int) link.Holder {
-	for _, s := range l.stages[k:] {
+func (l *line) holder(at place) link.Holder {
+	for _, s := range l.stages[at:] {
 		if h, ok := s.(link.Holder); ok {
 			return h
 		}

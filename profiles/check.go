@@ -29,6 +29,7 @@ func (r *reader) check(p *Profile) {
 	for _, w := range link.Ways {
 		r.checkBuffer(p, w)
 	}
+	r.checkTimeline(p)
 }
 
 // checkBuffer reports a limit that somebody set too low for the delay: the

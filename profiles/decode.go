@@ -69,6 +69,9 @@ func sortedKeys(t table) []string {
 	return keys
 }
 
+// unmarshaler is the type of what is text in documents.
+var unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+
 // value reads one value.
 func (r *reader) value(path string, from any, into reflect.Value) {
 	if u, ok := into.Addr().Interface().(encoding.TextUnmarshaler); ok {

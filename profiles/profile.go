@@ -24,6 +24,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"farlink/emulator/dama"
+	"farlink/emulator/frame"
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/lte"
@@ -55,6 +56,12 @@ type Profile struct {
 	LTE  *lte.Config  `toml:"lte"`  // a cell, which serves both ways
 	NR   *nr.Config   `toml:"nr"`   // a 5G carrier, which serves both ways
 	DAMA *dama.Config `toml:"dama"` // a DVB-RCS return link, which serves the way up
+
+	// Arm starts the timeline with the first packet that matches, either
+	// way; left out, it starts when the profile is put in force.
+	Arm *frame.Match `toml:"arm"`
+	// Timeline is what happens to the link while it runs.
+	Timeline []Entry `toml:"timeline"`
 }
 
 // Expect is what a measurement through the link should find. Zero is "not
@@ -164,6 +171,9 @@ func (r *reader) profile(t table) *Profile {
 	}
 	p := &Profile{}
 	r.table("", t, reflect.ValueOf(p).Elem())
+	for i := range p.Timeline {
+		p.Timeline[i].Set = flatten(p.Timeline[i].Set)
+	}
 	if !Fatal(r.problems) {
 		r.check(p)
 	}

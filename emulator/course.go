@@ -1,0 +1,150 @@
+package emulator
+
+import (
+	"reflect"
+
+	"farlink/emulator/frame"
+	"farlink/emulator/link"
+	"farlink/profiles"
+)
+
+// course is where a way of a link stands in the timeline of its profile. The
+// timeline is data: what holds at an instant, and when the next change is,
+// follow from when it began. So a change happens at its own instant, in
+// order with the packets, however late the driver looks.
+type course struct {
+	began link.Time // Never: not yet
+	next  link.Time // the next change; Never: none
+}
+
+// start lets the timeline begin.
+func (c *course) start(p *profiles.Profile, at link.Time) {
+	if len(p.Timeline) > 0 {
+		c.began, c.next = at, p.Next(at, at-1)
+	}
+}
+
+// put hands p to the chain, behind the changes that are due by then.
+func (l *line) put(p link.Packet, out link.Sink) {
+	for l.course.next <= p.When {
+		l.turn(l.course.next, out)
+	}
+	l.chain.Put(p, out)
+}
+
+// run does what is due by now, changes and packets in the order of their
+// instants.
+func (l *line) run(now link.Time, out link.Sink) {
+	for l.course.next <= now {
+		if l.course.next >= now-longPast || !l.skip(now-longPast) {
+			l.turn(l.course.next, out)
+		}
+	}
+	l.chain.Run(now, out)
+}
+
+// longPast is how far back changes are made one by one, for a driver that
+// did not look for a while: the pair was bypassed, the machine slept.
+const longPast = link.Time(10 * link.Second)
+
+// skip makes the changes up to an instant at once, if there is no packet that
+// would notice.
+func (l *line) skip(to link.Time) bool {
+	p := l.station.profile
+	if n, _ := l.chain.Held(); n > 0 || p.DAMA != nil {
+		return false
+	}
+	way := p.At(l.course.began, to).Effective(l.way)
+	l.become(&way, to)
+	l.course.next = p.Next(l.course.began, to)
+	return true
+}
+
+// due returns when run has something to do.
+func (l *line) due() link.Time { return min(l.chain.Next(), l.course.next) }
+
+// turn makes the change at an instant: what is due by then happens before.
+func (l *line) turn(at link.Time, out link.Sink) {
+	l.chain.Run(at, out)
+	p := l.station.profile
+	way := p.At(l.course.began, at).Effective(l.way)
+	l.become(&way, at)
+	p.Begin(l.course.began, at, func(e *profiles.Entry) { l.act(e, at) })
+	l.course.next = p.Next(l.course.began, at)
+}
+
+// become puts other stages where way has them otherwise; each takes over
+// from the one in its place.
+func (l *line) become(way *profiles.Way, now link.Time) {
+	changed := false
+	for at := places - 1; at >= 0; at-- {
+		if !differs(at, &l.now, way) || at == queue && l.served() {
+			continue
+		}
+		was := l.stages[at]
+		l.stages[at] = l.station.stage(at, l.way, way)
+		l.takeOver(at, was, now, nil)
+		changed = true
+	}
+	l.now = *way
+	if changed {
+		l.chain = link.NewChain(l.stages[:]...)
+	}
+}
+
+// served reports whether a medium serves the way, which a timeline does not
+// change.
+func (l *line) served() bool {
+	s := l.station.profile.Server(l.way)
+	return s == "lte" || s == "dama"
+}
+
+// act does what an entry does once, when it begins.
+func (l *line) act(e *profiles.Entry, at link.Time) {
+	s := l.station
+	// Both ways come by; a handover is one.
+	if e.Handover > 0 && s.ue != nil && l.way == link.Down {
+		s.ue.Handover(at, e.Handover, s.profile.LTE.Mobility.Forwarding != "seamless")
+	}
+	if s.terminal == nil || l.way != link.Up {
+		return
+	}
+	switch e.Station {
+	case "logon":
+		s.terminal.Logon(at)
+	case "logoff":
+		s.terminal.Logoff(at)
+	}
+}
+
+// begin lets a timeline that does not wait for a packet begin at now, when
+// its profile is put in force.
+func (l *line) begin(now link.Time) {
+	if l.station.profile.Arm == nil {
+		l.course.start(l.station.profile, now)
+	}
+}
+
+// inherit goes on with the timeline of was, if it is the same.
+func (l *line) inherit(was *line, now link.Time) {
+	p, q := l.station.profile, was.station.profile
+	if len(p.Timeline) == 0 || was.course.began == link.Never ||
+		!reflect.DeepEqual(p.Timeline, q.Timeline) || !reflect.DeepEqual(p.Arm, q.Arm) {
+		return
+	}
+	l.course.began = was.course.began
+	way := p.At(l.course.began, now).Effective(l.way)
+	l.become(&way, now)
+	l.course.next = p.Next(l.course.began, now)
+}
+
+// arm starts the timelines that wait for a packet like this one on link i.
+func (e *Emulator) arm(i int, h *frame.Header, w link.Way, when link.Time) {
+	p := e.spec.Links[i].Profile
+	if p.Arm == nil || e.ways[w].lines[i].course.began != link.Never || !p.Arm.Takes(h, w) {
+		return
+	}
+	for _, w := range link.Ways {
+		e.ways[w].lines[i].course.start(p, when)
+	}
+}

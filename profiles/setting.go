@@ -1,0 +1,85 @@
+package profiles
+
+import (
+	"math"
+	"reflect"
+	"strings"
+)
+
+// settable are the tables under which a timeline may set keys.
+var settable = []string{"down", "up", "geo"}
+
+// reach returns the value at a path of keys, for setting: pointers on the
+// way are copied first, so that what else points there stays as it is. want
+// says what was wanted when there is no such key.
+func reach(v reflect.Value, path string) (target reflect.Value, want string) {
+	keys := strings.Split(path, ".")
+	known := false
+	for _, s := range settable {
+		known = known || keys[0] == s
+	}
+	if !known {
+		return v, "a key under " + strings.Join(settable, ", ")
+	}
+	for _, key := range keys {
+		v = own(v)
+		if v.Kind() != reflect.Struct {
+			return v, "a key that has a value of its own"
+		}
+		fields := fieldsOf(v.Type())
+		found := false
+		for _, f := range fields {
+			if f.key == key {
+				v, found = v.FieldByIndex(f.index), true
+				break
+			}
+		}
+		if !found {
+			return v, nearest(key, fields)
+		}
+	}
+	v = own(v)
+	if inner, list := tabular(v.Type()); inner || list {
+		return v, "a key with a single value, not a table or a list"
+	}
+	return v, ""
+}
+
+// own follows a pointer into a fresh copy of what it points to, or into a
+// new zero value.
+func own(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Pointer {
+		return v
+	}
+	fresh := reflect.New(v.Type().Elem())
+	if !v.IsNil() {
+		fresh.Elem().Set(v.Elem())
+	}
+	v.Set(fresh)
+	return fresh.Elem()
+}
+
+// tabular reports whether a type is read from a table or from a list.
+func tabular(t reflect.Type) (table, list bool) {
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return false, false
+	}
+	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map, t.Kind() == reflect.Slice
+}
+
+// move sets target so far towards value as degree says: numbers move, all
+// else jumps. A rate of zero, which is no limit, jumps too.
+func move(target, value reflect.Value, degree float64) {
+	switch {
+	case degree >= 1 || target.IsZero() && target.CanInt():
+		target.Set(value)
+	case target.CanInt():
+		from := float64(target.Int())
+		target.SetInt(int64(math.Round(from + (float64(value.Int())-from)*degree)))
+	case target.CanFloat():
+		from := target.Float()
+		target.SetFloat(from + (value.Float()-from)*degree)
+	default:
+		target.Set(value)
+	}
+}
