@@ -106,6 +106,8 @@ func set[T comparable](key *T, value T) {
 	}
 }
 
+var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
 var pairName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // check lists everything wrong with the configuration.
@@ -142,6 +144,9 @@ func (c *Config) check() (bad Problems) {
 	}
 	for i, t := range c.API.Tokens {
 		path := fmt.Sprintf("api.tokens[%d].", i)
+		if !tokenName.MatchString(t.Name) {
+			say(path+"name", fmt.Sprintf("%q", t.Name), "1 to 64 letters, digits, dots, dashes or underscores")
+		}
 		if !slices.Contains([]string{"read", "drive", "admin"}, t.Scope) {
 			say(path+"scope", fmt.Sprintf("%q", t.Scope), "read, drive or admin")
 		}
@@ -156,13 +161,13 @@ func (p PairConfig) check(path string, say link.Report) {
 	if p.Fallback != Bypass && p.Fallback != CutOff {
 		say(path+"fallback", fmt.Sprintf("%q", p.Fallback), "bypass or cut")
 	}
-	if p.FailAfter < 50*link.Millisecond || p.FailAfter > 10*link.Second {
-		say(path+"fail_after", p.FailAfter.String(), "50ms to 10s")
+	if p.FailAfter < 100*link.Millisecond || p.FailAfter > 10*link.Second {
+		say(path+"fail_after", p.FailAfter.String(), "100ms to 10s")
 	}
 	if p.Memory < 1e6 {
 		say(path+"memory", p.Memory.String(), "at least 1MB")
 	}
-	if p.MTU != 0 && (p.MTU < 68 || p.MTU > 9216) {
-		say(path+"mtu", fmt.Sprint(p.MTU), "68 to 9216, or 0 to keep what the ports have")
+	if p.MTU != 0 && (p.MTU < 68 || p.MTU > 9202) {
+		say(path+"mtu", fmt.Sprint(p.MTU), "68 to 9202, or 0 to keep what the ports have")
 	}
 }

@@ -55,8 +55,8 @@ func (o Options) check() error {
 	if !labName.MatchString(o.Name) {
 		return fmt.Errorf("lab name %q: want 1 to 11 of a to z, 0 to 9 and -", o.Name)
 	}
-	if o.MTU != 0 && (o.MTU < 1280 || o.MTU > 9216) {
-		return fmt.Errorf("mtu %d: want 1280 (the least of IPv6) to 9216", o.MTU)
+	if o.MTU != 0 && (o.MTU < 1280 || o.MTU > 9202) {
+		return fmt.Errorf("mtu %d: want 1280 (the least of IPv6) to 9202 (frames of 9216)", o.MTU)
 	}
 	return nil
 }

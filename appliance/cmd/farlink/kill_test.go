@@ -1,0 +1,90 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"farlink/appliance"
+	"farlink/appliance/lab"
+)
+
+// TestKilledAtRandom kills the daemon at random instants of its start and its
+// life. Each time the pair passes frames, and in the end, after one clean
+// stop, the ports are as they were before the first start. FARLINK_KILLS says
+// how often (docs of the benchmark use 1000).
+func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
+	kills, err := strconv.Atoi(os.Getenv("FARLINK_KILLS"))
+	if err != nil {
+		kills = 8
+	}
+	l := labUp(t)
+	stop(t, l.PID)
+	before := portPicture(t, l)
+	first := serveLab(t, l) // the program is on the ports from now on
+	ready(t, l, first)
+	first.Process.Kill()
+	first.Wait()
+	least(t, ping(t, l, "10.77.0.2", 1))
+	for i := range kills {
+		c := serveLab(t, l)
+		after := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
+		time.Sleep(after)
+		c.Process.Kill()
+		c.Wait()
+		out, _, _ := farlink(t, "lab", "exec", "--name", l.Name, "a", "ping", "-c", "3", "-i", "0.3", "-W", "1", "10.77.0.2")
+		if !strings.Contains(out, " received") || strings.Contains(out, " 0 received") {
+			t.Fatalf("kill %d, %v after the start: no frame passes\n%s", i, after, out)
+		}
+	}
+	c := serveLab(t, l)
+	ready(t, l, c)
+	c.Process.Signal(syscall.SIGTERM)
+	if err := c.Wait(); err != nil {
+		t.Errorf("clean stop: %v", err)
+	}
+	if after := portPicture(t, l); after != before {
+		t.Errorf("ports are\n%s\nwere\n%s", after, before)
+	}
+}
+
+// serveLab starts a daemon for the lab in the place of a killed one.
+func serveLab(t *testing.T, l lab.Lab) *exec.Cmd {
+	t.Helper()
+	c := another("serve", "--config", lab.Root+"/"+l.Name+"/config.toml")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ready waits until the daemon's link stands.
+func ready(t *testing.T, l lab.Lab, c *exec.Cmd) {
+	t.Helper()
+	eventually(t, 10*time.Second, "the link stands", func() bool {
+		now, err := lab.Find(l.Name)
+		return err == nil && now.PID == c.Process.Pid && state(t, now).Word == appliance.Emulating
+	})
+}
+
+// stop ends the daemon cleanly.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	syscall.Kill(pid, syscall.SIGTERM)
+	eventually(t, 10*time.Second, "the daemon ends", func() bool { return syscall.Kill(pid, 0) != nil })
+}
+
+// portPicture is what the kernel says of the ports.
+func portPicture(t *testing.T, l lab.Lab) string {
+	t.Helper()
+	return sh(t, strings.ReplaceAll(`for p in a1 b1; do
+		ip -n NS-box -d -o link show $p; ip netns exec NS-box ethtool -k $p; ip netns exec NS-box ethtool -l $p
+		ip netns exec NS-box cat /proc/sys/net/ipv6/conf/$p/disable_ipv6; done
+		ls /sys/fs/bpf/farlink | grep lab-NS || true; ls /run/farlink/labs/NS/state`, "NS", l.Name))
+}

@@ -1,0 +1,129 @@
+package appliance
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"farlink/emulator/link"
+)
+
+func TestReferenceConfig(t *testing.T) {
+	text, err := os.ReadFile("../docs/config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, problems := ParseConfig(text)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := Config{
+		Name: "bench-3", State: DefaultState,
+		API: APIConfig{Listen: DefaultListen, AllowedHosts: []string{"bench-3.lab.example"},
+			Tokens: []TokenConfig{{"ci", "drive", "flk_change-me-please"}}},
+		Pairs: []PairConfig{{Name: "main", A: "eth1", B: "eth2", Fallback: Bypass, FailAfter: DefaultFailAfter,
+			Memory: DefaultMemory, Boot: Want{Mode: Emulate, Link: Link{Profile: DefaultProfile}}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("docs/config.toml is\n%+v\nwant\n%+v", got, want)
+	}
+	for _, key := range keys(reflect.TypeFor[Config]()) {
+		if !strings.Contains(string(text), key) {
+			t.Errorf("docs/config.toml does not name %q", key)
+		}
+	}
+}
+
+// keys lists the keys of a document and of the tables in it, but not those
+// of links and rules, which the API documents.
+func keys(s reflect.Type) (all []string) {
+	for s.Kind() == reflect.Slice {
+		s = s.Elem()
+	}
+	if s.Kind() != reflect.Struct || s == reflect.TypeFor[Rule]() {
+		return nil
+	}
+	for i := range s.NumField() {
+		if key := s.Field(i).Tag.Get("toml"); key != "" {
+			all = append(all, key)
+		}
+		all = append(all, keys(s.Field(i).Type)...)
+	}
+	return all
+}
+
+func TestConfigDefaults(t *testing.T) {
+	c, problems := ParseConfig([]byte("pairs = [{a = \"x\", b = \"y\", boot = {inline = \"name = 'own'\"}}]\n[[api.tokens]]\nname = \"n\"\nsecret = \"0123456789abcdef\"\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Pairs[0]
+	if c.Name != host || c.State != DefaultState || c.API.Listen != DefaultListen || c.API.Tokens[0].Scope != "drive" ||
+		p.Name != "main" || p.Fallback != Bypass || p.FailAfter != 250*link.Millisecond || p.Memory != 256e6 || p.Boot.Profile != "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestConfigProblems(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"all at once", `
+[api]
+listen = "nowhere"
+[[pairs]]
+name = "UP"
+a = "x"
+b = "x"
+fallback = "emulate"
+fail_after = "1ms"
+memory = "1kB"
+mtu = 10000
+[[pairs]]
+name = "two"
+b = "x"
+[[pairs]]
+name = "two"
+a = "v"
+b = "w"
+`, `api.listen: got "nowhere", want an address with a port, such as "127.0.0.1:8080"
+pairs[0].name: got "UP", want 1 to 32 of a to z, 0 to 9 and -
+pairs[0].b: got "x", which is pairs[0].a, want a port of its own
+pairs[0].fallback: got "emulate", want bypass or cut
+pairs[0].fail_after: got 1ms, want 100ms to 10s
+pairs[0].memory: got 1kB, want at least 1MB
+pairs[0].mtu: got 10000, want 68 to 9202, or 0 to keep what the ports have
+pairs[1].a: got nothing, want the name of an interface
+pairs[1].b: got "x", which is pairs[0].b, want a port of its own
+pairs[2].name: got "two" once more, want a name of its own`},
+		{"types", "name = 3\n[[pairs]]\nmtu = \"big\"\nmemory = \"lots\"\n", `1: name: got 3, want text in quotes
+3: pairs[0].mtu: got "big", want a whole number
+4: pairs[0].memory: got size "lots": unknown unit "lots", want "2MB" (B, kB, MB, GB, KiB, MiB, GiB)`},
+		{"token", "pairs = [{a = \"x\", b = \"y\"}]\napi.tokens = [{name = \"\", scope = \"all\", secret = \"short\"}]\n", `api.tokens[0].name: got "", want 1 to 64 letters, digits, dots, dashes or underscores
+api.tokens[0].scope: got "all", want read, drive or admin
+api.tokens[0].secret: got 5 characters, want at least 16`},
+	}
+	for _, c := range cases {
+		_, problems := ParseConfig([]byte(c.text))
+		var lines []string
+		for _, p := range problems {
+			lines = append(lines, p.String())
+		}
+		if got := strings.Join(lines, "\n"); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte("[[pairs]]\na = \"x\"\nb = \"y\"\n[pairs.boot]\nprofile = \"clear\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, problems := ParseConfig(text)
+		if len(problems) == 0 && len(c.Pairs) == 0 {
+			t.Error("a box without ports was taken")
+		}
+	})
+}
