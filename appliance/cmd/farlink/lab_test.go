@@ -105,7 +105,27 @@ func TestLabEndToEnd(t *testing.T) {
 	if out := must(t, "apply", "--lab", l.Name, "--seed", "9", "geo/qirse-sat"); !strings.Contains(out, "main: geo/qirse-sat@") || !strings.Contains(out, "seed 9") {
 		t.Errorf("apply:\n%s", out)
 	}
+	checkStateTable(t, l)
 	gone(t, l)
+}
+
+// checkStateTable looks for each state file in the table that lists them.
+func checkStateTable(t *testing.T, l lab.Lab) {
+	t.Helper()
+	table, err := os.ReadFile("../../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(lab.Root + "/" + l.Name + "/state")
+	if err != nil || len(files) < 4 {
+		t.Fatal(err, files)
+	}
+	for _, f := range files {
+		row := "| `" + strings.Replace(f.Name(), "-main.", "-PAIR.", 1) + "` |"
+		if !f.IsDir() && !strings.Contains(string(table), row) {
+			t.Errorf("docs/architecture.md does not list %s", f.Name())
+		}
+	}
 }
 
 func TestLinkEvents(t *testing.T) {
