@@ -65,6 +65,7 @@ func (e *Engine) spawn(ctx context.Context) error {
 	if e.page, err = mapShared(shared); err != nil {
 		return err
 	}
+	runtime.AddCleanup(e, (*page).unmap, e.page)
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("control socket: %w", err)
@@ -124,7 +125,7 @@ func (e *Engine) enter() error {
 	}
 	if e.config.Priority > 0 {
 		// Where it is not allowed the engine runs without; Report says so.
-		_ = setPriority(e.config.Priority)
+		_ = setPriority(below(e.config.Priority))
 	}
 	return nil
 }

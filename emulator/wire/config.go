@@ -53,8 +53,8 @@ func (c Config) filled() (Config, error) {
 		return c, fmt.Errorf("wire: ring of %d entries: want a power of two", c.Ring)
 	case c.Frames < 4*c.Ring:
 		return c, fmt.Errorf("wire: %d frames: want at least 4 for each of the %d ring entries", c.Frames, c.Ring)
-	case c.Patience < 100*time.Millisecond:
-		return c, fmt.Errorf("wire: patience %v: want at least 100ms, twice the time between beats", c.Patience)
+	case c.Patience < 50*time.Millisecond:
+		return c, fmt.Errorf("wire: patience %v: want at least 50ms, or a short hiccup of the machine is taken for a hang", c.Patience)
 	}
 	return c, nil
 }

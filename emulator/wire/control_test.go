@@ -64,3 +64,19 @@ func TestServerWantsStartFirst(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whatever bytes come, reading ends.
+func FuzzPipe(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x02{}"))
+	f.Add([]byte("\xff\x00\x00\x00{"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p := &pipe{rw: duplex{bytes.NewReader(b), io.Discard}}
+		var a ask
+		for range len(b)/4 + 1 {
+			if p.read(&a) != nil {
+				return
+			}
+		}
+		t.Error("more documents than bytes")
+	})
+}

@@ -144,7 +144,7 @@ func (m *machine) openWay(w link.Way) error {
 		way: w, rx: m.xsks[port], tx: m.xsks[1-port], store: m.stores[w], wait: m.waits[w],
 		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
 		beat: func(now int64) { m.wire.Beat(port, now) },
-		spin: int64(m.config.Spin), yield: page.yield, em: m.em, locked: m.em.Coupled(),
+		spin: int64(m.config.Spin), nap: int64(m.config.Patience) / 3, priority: m.config.Priority, yield: page.yield, em: m.em, locked: m.em.Coupled(),
 	}
 	m.loops[w] = l
 	return nil
@@ -214,9 +214,13 @@ func roomForThreads() {
 }
 
 func report(m *machine) *Report {
-	return &Report{
+	r := &Report{
 		Attached: [2]steer.Attach{m.wire.Attached(0), m.wire.Attached(1)},
 		ZeroCopy: m.xsks[0].ZeroCopy() && m.xsks[1].ZeroCopy(), TakenOver: m.wire.TakenOver(),
-		Priority: priority(), PID: os.Getpid(),
+		PID: os.Getpid(),
 	}
+	if priority() > 0 {
+		r.Priority = m.config.Priority
+	}
+	return r
 }

@@ -65,7 +65,7 @@ func TestKilledEnginePasses(t *testing.T) {
 	for i := range 4 {
 		var at time.Time
 		s := streaming(t, r.Lab, netlab.StreamOptions{For: 350 * time.Millisecond}, func() {
-			time.Sleep(time.Duration(i) * 1700 * time.Microsecond)
+			time.Sleep(time.Duration(i%30) * 1700 * time.Microsecond)
 			at = time.Now()
 			syscall.Kill(r.Report().PID, syscall.SIGKILL)
 			<-r.Done()

@@ -17,7 +17,6 @@ const (
 	maxFrame    = 9216 + 22   // bytes; room for two tags and the header beside a jumbo payload
 	minFrame    = 14          // an Ethernet header
 	beatEvery   = 1_000_000   // ns
-	longestNap  = 50_000_000  // ns; a fifth of the default patience
 	bookEvery   = 100_000_000 // ns between publications
 	longestStep = 1_000_000_000
 )
@@ -62,6 +61,8 @@ type loop struct {
 	booked    int64
 	sleepTo   atomic.Int64
 	spin      int64 // Config.Spin, ns
+	nap       int64 // longest sleep, so that beats come well within the patience, ns
+	priority  int   // Config.Priority
 	mark      mark
 	delays    recent // of this interval
 	promise   int64  // least delay of a frame, ns
@@ -73,6 +74,9 @@ type loop struct {
 func (l *loop) run() {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	if l.priority > 0 {
+		_ = setPriority(l.priority) // Report says whether it is allowed
+	}
 	for {
 		l.now = nanotime()
 		if o := l.mail.Load(); o != nil && !l.obey(o) {
@@ -173,7 +177,9 @@ func (l *loop) horizon() (to, spin int64) {
 		l.lock.take()
 		defer l.lock.drop()
 	}
-	to = l.now + longestNap
+	// One wake-up for beat and book: each costs the runtime's monitor some
+	// 300 us of looking around.
+	to = min(l.booked+bookEvery, l.now+l.nap)
 	if l.store.frames > 0 || l.locked {
 		if t := l.em.Next(l.way); t != link.Never {
 			to = min(to, int64(t)+l.epoch)

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"fmt"
 	"os"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,4 +134,96 @@ func background(t *testing.T, r *rig, load bool) (stop func()) {
 	}()
 	time.Sleep(20 * time.Millisecond)
 	return func() { <-done }
+}
+
+// cpu returns the processor time that a process has used.
+func cpu(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+	var user, system time.Duration
+	fmt.Sscan(f[11], &user)
+	fmt.Sscan(f[12], &system)
+	return (user + system) * 10 * time.Millisecond // USER_HZ is 100
+}
+
+// TestMeasureIdle says what an engine costs that has nothing to do.
+func TestMeasureIdle(t *testing.T) {
+	needMeasure(t)
+	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 10 * link.Millisecond}).doc()})
+	time.Sleep(500 * time.Millisecond)
+	before := cpu(t, r.Report().PID)
+	time.Sleep(10 * time.Second)
+	t.Logf("idle: %.2f %% of a core", (cpu(t, r.Report().PID)-before).Seconds()*10)
+}
+
+// TestMeasureBusyDaemon compares delays while this process, which stands for
+// the daemon, rests, and while it makes garbage.
+func TestMeasureBusyDaemon(t *testing.T) {
+	needMeasure(t)
+	r := newRig(t, netlab.Options{}, Config{})
+	var p99 [2][]float64
+	for round := range 10 {
+		if _, err := r.Run((&plain{Delay: 10 * link.Millisecond}).doc()); err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		if round%2 == 1 {
+			go garbage(stop)
+		}
+		done := background(t, r, true)
+		time.Sleep(time.Second)
+		done()
+		close(stop)
+		time.Sleep(120 * time.Millisecond)
+		b := r.Stats().Ways[link.Up].Book
+		p99[round%2] = append(p99[round%2], float64(b.Lateness.Quantile(0.99))/1e3)
+	}
+	t.Logf("p99 us at rest %.0f, with 200 MB/s of garbage %.0f", p99[0], p99[1])
+	t.Logf("medians %.0f and %.0f: ratio %.2f", median(p99[0]), median(p99[1]), median(p99[1])/median(p99[0]))
+}
+
+var heapOf [256][]byte
+
+// garbage makes 200 MB/s of it.
+func garbage(stop chan struct{}) {
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			for i := range heapOf {
+				heapOf[i] = make([]byte, 4096)
+			}
+		}
+	}
+}
+
+// TestMeasureKills kills the engine at many instants and says how long no
+// frame passed.
+func TestMeasureKills(t *testing.T) {
+	needMeasure(t)
+	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
+	var gaps []float64
+	for i := range 100 {
+		var at time.Time
+		s := streaming(t, r.Lab, netlab.StreamOptions{For: 200 * time.Millisecond, Wait: 20 * time.Millisecond}, func() {
+			time.Sleep(time.Duration(i*370) * time.Microsecond)
+			at = time.Now()
+			syscall.Kill(r.Report().PID, syscall.SIGKILL)
+			<-r.Done()
+		})
+		gap := s.PassedAgain(at)
+		if gap < 0 {
+			t.Errorf("kill %d: nothing passed again", i)
+			continue
+		}
+		gaps = append(gaps, float64(gap)/1e6)
+		r.start(t)
+	}
+	slices.Sort(gaps)
+	t.Logf("%d kills: passed again after ms min %.1f median %.1f p90 %.1f max %.1f", len(gaps), gaps[0], median(gaps), gaps[len(gaps)*9/10], gaps[len(gaps)-1])
 }

@@ -8,9 +8,14 @@ import (
 
 const schedFIFO = 1
 
+// below is the priority of all threads of an engine but the loops. They are
+// real-time too, for one of the runtime's that holds a lock must not wait for
+// ordinary work; yet the building of a large document must not hold up a
+// departure.
+func below(loops int) int { return max(1, loops-5) }
+
 // setPriority gives the calling thread SCHED_FIFO priority p. What it starts
-// inherits it; so the whole engine has it, the runtime's own threads too
-// (one of them preempted with a lock of the runtime holds up the loops).
+// inherits it.
 func setPriority(p int) error {
 	param := struct{ priority int32 }{int32(p)}
 	_, _, e := unix.RawSyscall(unix.SYS_SCHED_SETSCHEDULER, 0, schedFIFO, uintptr(unsafe.Pointer(&param)))

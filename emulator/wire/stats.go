@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
@@ -48,6 +49,7 @@ type Interval struct {
 // engine has ended too, and then shows its last state.
 func (e *Engine) Stats() Stats {
 	s := Stats{Runs: e.page.Runs, Now: link.Time(nanotime() - e.page.Epoch)}
+	defer runtime.KeepAlive(e) // its end unmaps the page
 	view := new(wayView)
 	for _, w := range link.Ways {
 		e.page.Ways[w].read(view)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"runtime"
 	"sync/atomic"
 
 	"farlink/emulator/link"
@@ -75,6 +76,7 @@ func (e *Engine) Tapped(w link.Way) uint64 { return atomic.LoadUint64(&e.page.Ta
 // overwritten before they could be read. The bytes of a record are valid
 // until yield returns.
 func (e *Engine) Records(w link.Way, from uint64, yield func(Record) bool) (next, missed uint64) {
+	defer runtime.KeepAlive(e) // its end unmaps the page
 	r := &e.page.Taps[w]
 	for next = from; next < atomic.LoadUint64(&r.Head); next++ {
 		s := &r.Slots[next%tapSlots]

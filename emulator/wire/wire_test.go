@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"encoding/json"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -28,5 +30,50 @@ func TestPing(t *testing.T) {
 	}
 	if s.Verdict == ledger.Invalid {
 		t.Errorf("verdict %v: %s", s.Verdict, s.Reason)
+	}
+}
+
+// iperf3 as an independent witness, both ways: it gets through, and what it
+// counts is what the book counts.
+func TestIperf(t *testing.T) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip("needs iperf3")
+	}
+	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: link.Millisecond}).doc()})
+	server := exec.Command("iperf3", "-s")
+	if err := r.B.Start(server); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { server.Process.Kill(); server.Wait() }()
+	for _, c := range []struct {
+		way  link.Way
+		args []string
+	}{{link.Up, nil}, {link.Down, []string{"-R"}}} {
+		args := append([]string{"20", "iperf3", "-c", r.B.IP.String(), "-t", "1", "-J", "--connect-timeout", "3000"}, c.args...)
+		before := r.Stats().Ways[c.way].Book.OutBytes
+		out, err := r.A.Output("timeout", args...)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", c.way, err, out)
+		}
+		var got struct {
+			End struct {
+				Received struct {
+					Bytes float64 `json:"bytes"`
+				} `json:"sum_received"`
+			} `json:"end"`
+		}
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatal(err)
+		}
+		payload, frames := got.End.Received.Bytes, float64(r.Stats().Ways[c.way].Book.OutBytes-before)
+		// 1448 bytes of payload in each frame of 1514, and some on the way
+		// or sent again when iperf3 ends its count.
+		if payload < 1e6 || frames < payload*1514/1448*0.99 || frames > payload*1514/1448*1.3+2e6 {
+			t.Errorf("%v: iperf3 received %.0f bytes, %.0f bytes of frames left", c.way, payload, frames)
+		}
+		t.Logf("%v: %.0f Mbit/s", c.way, payload*8/1e6)
+	}
+	if b := r.Stats().Ways[link.Up].Book; b.Broken > 0 {
+		t.Error("the book is broken")
 	}
 }
