@@ -5,6 +5,7 @@ import (
 
 	"farlink/emulator/drift"
 	"farlink/emulator/link"
+	"farlink/emulator/rain"
 )
 
 // boltzmann is 10·log10 of Boltzmann's constant, dBW/K/Hz.
@@ -75,7 +76,7 @@ type leg struct {
 	clear, noise, control float64
 	attenuated            float64
 	walk                  *drift.Process // nil without rain
-	law                   Series
+	law                   rain.Series
 	bias                  float64
 	fade                  Fade
 }
@@ -83,7 +84,7 @@ type leg struct {
 func newLeg(c LegConfig, symbolRate float64, slot link.Duration, sky link.Draw) leg {
 	l := leg{clear: c.Clear(symbolRate), noise: c.Noise, control: c.PowerControl, attenuated: c.Attenuation}
 	if r := c.Rain; r != nil && r.Rate > 0 {
-		l.walk, l.bias = drift.New(slot, fadeTime, sky), r.Bias
+		l.walk, l.bias = drift.New(slot, rain.Fading, sky), r.Bias
 		l.law = r.path(c.Frequency).Series(either(r.Rainy, 5))
 	}
 	if c.Fade != nil {

@@ -1,9 +1,16 @@
-package sat
+package rain
 
 import (
 	"math"
 	"testing"
 )
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s = %.6g, want %.6g ± %.2g", what, got, want, tolerance)
+	}
+}
 
 // P.838-3: the printed table of coefficients, and gamma of horizontal
 // polarisation at R = 10, 30, 50 mm/h.

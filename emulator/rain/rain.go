@@ -1,6 +1,15 @@
-package sat
+// Package rain is the rain on a slant path: specific attenuation (ITU-R
+// P.838-3), attenuation exceeded for a share of the time (P.618-13), and the
+// law of its course in time (P.1853-1).
+//
+// Units: GHz, degrees, km, mm/h, dB, percent of time.
+package rain
 
-import "math"
+import (
+	"math"
+
+	"farlink/emulator/link"
+)
 
 // degree is one degree in radians.
 const degree = math.Pi / 180
@@ -170,3 +179,11 @@ func (p Path) Series(rainy float64) Series {
 func (s Series) Attenuation(x float64) float64 {
 	return max(0, math.Exp(s.Mean+s.Deviation*x)-s.Offset)
 }
+
+// exceeding is Q^-1: the value that a standard normal variable exceeds
+// percent % of the time.
+func exceeding(percent float64) float64 { return -link.Quantile(percent / 100) }
+
+// Fading is 1/beta of P.1853-1, beta = 2e-4 per second: the correlation of
+// X falls to 1/e in 5,000 s.
+const Fading = 5000 * link.Second

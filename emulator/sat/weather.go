@@ -2,15 +2,8 @@ package sat
 
 import (
 	"farlink/emulator/link"
+	"farlink/emulator/rain"
 )
-
-// exceeding is Q^-1: the value that a standard normal variable exceeds
-// percent % of the time.
-func exceeding(percent float64) float64 { return -link.Quantile(percent / 100) }
-
-// fadeTime is 1/beta of P.1853-1, beta = 2e-4 per second: the correlation of
-// X falls to 1/e in 5,000 s.
-const fadeTime = 5000 * link.Second
 
 // Rain is a table of a carrier's leg: rain on the path, as P.618-13 gives
 // its statistics and P.1853-1 its course in time.
@@ -36,8 +29,8 @@ type Rain struct {
 }
 
 // path returns the slant path at a frequency in GHz.
-func (r Rain) path(frequency float64) Path {
-	return Path{Latitude: r.Lat, Elevation: r.Elevation, Height: r.Height, RainHeight: either(r.RainHeight, 3),
+func (r Rain) path(frequency float64) rain.Path {
+	return rain.Path{Latitude: r.Lat, Elevation: r.Elevation, Height: r.Height, RainHeight: either(r.RainHeight, 3),
 		Frequency: frequency, Tilt: r.Tilt, Rate: r.Rate}
 }
 
