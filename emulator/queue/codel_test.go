@@ -73,6 +73,24 @@ func TestCoDelSpares(t *testing.T) {
 	}
 }
 
+// TestCoDelSparesTheLast: behind a packet that waited for long, a full frame
+// or less waits: no signal. Two do: one.
+func TestCoDelSparesTheLast(t *testing.T) {
+	for n, want := range map[int]int{1: 0, 2: 1} {
+		room := NewRoom(Config{Rate: 8e6, Limit: Limit{Packets: 9}, Discipline: "codel"}, link.NewDraw(1, "q"))
+		room.aqm.(*codel).firstAbove = 1
+		room.Push(link.Packet{Size: 1514})
+		for range n {
+			room.Push(link.Packet{Size: 1514})
+		}
+		var log linktest.Log
+		room.Take(link.Time(link.Second), &log)
+		if got := log.Lost(link.EarlyDropped); got != want {
+			t.Errorf("%d full frames behind: %d dropped, want %d", n, got, want)
+		}
+	}
+}
+
 // TestCoDelRemembers: on coming back into the dropping state within 16
 // intervals the rate goes on from where it was; count is 1 anew else.
 func TestCoDelRemembers(t *testing.T) {

@@ -43,6 +43,22 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
+// TestDeliverySleeps: nothing waits, nothing is due.
+func TestDeliverySleeps(t *testing.T) {
+	d := delivery(1)
+	if d.Next() != link.Never {
+		t.Errorf("next %d in an empty server", d.Next())
+	}
+	d.Put(frame(0, 0, 2000), nil)
+	if d.Next() != 1*ms {
+		t.Errorf("next %d, want 1 ms", d.Next())
+	}
+	d.Run(5*ms, &lastSink{})
+	if d.Next() != link.Never {
+		t.Errorf("next %d after all is sent", d.Next())
+	}
+}
+
 // TestDeliveryRate: MM-1 is 12 Mbit/s of IP bytes, MM-2 4.8.
 func TestDeliveryRate(t *testing.T) {
 	for _, c := range []struct {

@@ -215,6 +215,24 @@ func TestLossByTimeMeetsAllTraffic(t *testing.T) {
 	}
 }
 
+// TestLossByTimeLate: a packet that is heard of after the channel has moved
+// on meets the state of its own time, one cycle back.
+func TestLossByTimeLate(t *testing.T) {
+	g := newGilbertTime(GilbertTimeConfig{Bad: 20 * link.Millisecond, Good: 180 * link.Millisecond}, draw("g"))
+	bad := g.bad
+	g.loses(link.Packet{When: bad.End})
+	if g.bad == bad {
+		t.Fatal("the channel did not move on")
+	}
+	for when, want := range map[link.Time]link.Reason{
+		bad.Start - 1: link.None, bad.Start: link.Random, bad.End - 1: link.Random, bad.End: link.None,
+	} {
+		if got := g.loses(link.Packet{When: when}); got != want {
+			t.Errorf("late packet of %d: %v, want %v (bad from %d to %d)", when, got, want, bad.Start, bad.End)
+		}
+	}
+}
+
 func TestPattern(t *testing.T) {
 	for _, c := range []struct {
 		config PatternConfig

@@ -210,6 +210,21 @@ func TestPathKeepsDues(t *testing.T) {
 	linktest.Ordered(t, &log)
 }
 
+// TestPathAdoptsInOrder: what is adopted is never there before what was
+// adopted first, nor before the instant of the swap.
+func TestPathAdoptsInOrder(t *testing.T) {
+	path := NewPath(PathConfig{}, draw("p"))
+	for i, due := range []link.Time{50 * ms, 40 * ms, 60 * ms} {
+		path.Adopt(0, link.Packet{Seq: uint64(i), When: due})
+	}
+	path.Adopt(70*ms, link.Packet{Seq: 3, When: 65 * ms})
+	var log linktest.Log
+	path.Run(100*ms, &log)
+	if got, want := whens(&log), []link.Time{50 * ms, 50 * ms, 60 * ms, 70 * ms}; !equal(got, want) {
+		t.Errorf("arrived at %v, want %v", got, want)
+	}
+}
+
 // TestPathInheritsDeviation: a correlated deviation goes on over a swap.
 func TestPathInheritsDeviation(t *testing.T) {
 	config := PathConfig{Delay: 20 * link.Millisecond,

@@ -37,6 +37,17 @@ func TestTraceRate(t *testing.T) {
 		// Half of packet 0 by 0.5 ms; it stands still until 9 ms.
 		{"outage", steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: 500 * link.Microsecond, Outage: true},
 			StepConfig{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{9500000, 10500000}},
+		// What ends at the instant of the step has ended: packet 0 at 1 ms.
+		{"end at a step", steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: link.Millisecond, Outage: true},
+			StepConfig{At: 5 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{1 * ms, 6 * ms}},
+		// In a loop the last step lasts until the first of the next round.
+		// 8 ms for packet 0 at 1 Mbit/s; 1,000 bits of packet 1 by 9 ms, the
+		// other 7,000 at 8 Mbit/s, which hold through the start of the next
+		// round at 10 ms and until its first step at 12: 9.875 ms, and 1 ms
+		// each for packets 2 and 3.
+		{"loop with a late start", steps("loop", 10*link.Millisecond,
+			StepConfig{At: 2 * link.Millisecond, Rate: ptr(mbit)}, StepConfig{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 4,
+			[]link.Time{8 * ms, 9_875_000, 10_875_000, 11_875_000}},
 		// The remainder of a division is not lost at a step: of 8,000 bits,
 		// 999.999 are served at 7 Mbit/s by 142,857 ns; 7,000.001 take
 		// 7,000,001 ns at 1 Mbit/s.
