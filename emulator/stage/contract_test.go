@@ -71,6 +71,7 @@ func subjects() []subject {
 		{"delivery", func() link.Stage {
 			return NewDelivery(DeliveryConfig{Times: []int64{0, 0, 3, 7, 7, 11}, QueueConfig: QueueConfig{Limit: kB20}}, draw("d"))
 		}, true},
+		{"train", func() link.Stage { return NewTrain(recorded(), draw("t")) }, true},
 		{"loss", lossOf(LossConfig{Probability: 0.1, BER: 1e-5}), true},
 		{"gilbert", lossOf(LossConfig{Gilbert: &GilbertConfig{P: 0.01, R: 0.25}}), true},
 		{"gilbert in time", lossOf(LossConfig{GilbertTime: &GilbertTimeConfig{Bad: 16700 * link.Microsecond, Share: 0.0256, Longest: 43 * link.Millisecond}}), true},
@@ -105,10 +106,26 @@ func subjects() []subject {
 		{"duplicate later", func() link.Stage {
 			return NewDuplicate(DuplicateConfig{Probability: 0.2, Delay: 10 * link.Millisecond}, draw("d"))
 		}, false},
+		{"everything", everything, false},
 		{"geo", func() link.Stage {
 			return geo(&JitterConfig{Distribution: "normal", Spread: link.Millisecond})
 		}, true},
 	}
+}
+
+// everything is a chain with every place filled.
+func everything() link.Stage {
+	q := NewQueue(QueueConfig{Rate: 5 * link.MegabitPerSecond, Limit: Limit{Bytes: 30000}, Discipline: "pie"}, draw("q"))
+	q.Follow(course())
+	l := NewLoss(LossConfig{Probability: 0.01, Gilbert: &GilbertConfig{P: .01, R: .3}}, draw("l"))
+	l.Follow(course(), draw("t"))
+	p := NewPath(PathConfig{Delay: 20 * link.Millisecond, Jitter: &JitterConfig{Distribution: "pareto", Spread: 4 * link.Millisecond}}, draw("p"))
+	p.Follow(course())
+	return link.NewChain(
+		NewGate(GateConfig{MTU: 1400, Flap: &FlapConfig{Period: link.Second, Down: 10 * link.Millisecond}}), q, l,
+		NewCorrupt(CorruptConfig{Probability: 0.1}, draw("c")), p,
+		NewReorder(ReorderConfig{Probability: 0.1, Extent: 3, Delay: 10 * link.Millisecond}, draw("r")),
+		NewDuplicate(DuplicateConfig{Probability: 0.1, Delay: 3 * link.Millisecond}, draw("d")))
 }
 
 // TestContract holds every stage to the contract of link.Stage: the fates
