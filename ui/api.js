@@ -27,7 +27,8 @@ export let lastChange = null
 export async function ask(method, path, body, o = {}) {
   /** @type {Record<string, string>} */
   const headers = {}
-  const init = { method, headers, body: undefined }
+  /** @type {RequestInit} */
+  const init = { method, headers }
   if (body !== undefined) {
     headers['Content-Type'] = o.type || 'application/json'
     init.body = typeof body === 'string' ? body : JSON.stringify(body)

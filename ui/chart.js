@@ -103,7 +103,7 @@ export function Strip({ id, title, unit, lines }) {
       const { data, end } = view(lines)
       if (u && (store.frozen === null || !drawn) && at - drawn >= (calm.matches ? 200 : 90)) {
         drawn = at
-        u.setData(data, false)
+        u.setData(/** @type {uPlot.AlignedData} */ (data), false)
         if (store.frozen === null) u.setScale('x', { min: end - store.window, max: end })
         else u.redraw(false)
       }

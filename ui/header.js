@@ -23,16 +23,16 @@ export function useSecond() {
   }, [])
 }
 
-function Lease() {
+/** @param {{l: import('./types/api.js').LeaseState}} p */
+function Lease({ l }) {
   useSecond()
-  const l = store.status.lease
   if (!l.held) return html`<span class="dim">${t('lease_free')}</span>`
-  const rest = left((Date.parse(l.until) - Date.now()) / 1000)
+  const rest = left((Date.parse(l.until || '') - Date.now()) / 1000)
   return html`<span class=${mine() ? 'ok' : 'warn'} title=${l.purpose}>${mine() ? t('lease_mine', rest) : t('lease_left', l.holder, rest)}</span>`
 }
 
-export function Header() {
-  const st = store.status
+/** @param {{st: import('./types/api.js').Status}} p */
+export function Header({ st }) {
   const p = pair()
   const main = p?.links?.[0]
   return html`<header>
@@ -40,13 +40,13 @@ export function Header() {
     <h1>farlink</h1>
     <span class="dim">${st.name}</span>
     ${st.pairs.length > 1 && html`<select aria-label=${t('pair')} value=${p.name} onChange=${(/** @type {any} */ e) => set({ pair: e.target.value })}>
-      ${st.pairs.map((/** @type {any} */ x) => html`<option>${x.name}</option>`)}
+      ${st.pairs.map(x => html`<option>${x.name}</option>`)}
     </select>`}
     <span class="state" data-word=${p?.word} role="status"><i aria-hidden="true">${shapes[/** @type {keyof typeof shapes} */ (p?.word)] || ''}</i> ${t(p?.word || 'FAULT')}</span>
     ${main && html`<span class="profile"><b>${main.profile}</b> <span class="dim">#${main.hash} · ${t('seed', main.seed)}</span></span>`}
     ${!store.online && html`<span class="bad" role="alert">${t('offline')}</span>`}
     <span class="grow"></span>
-    <${Lease} />
+    <${Lease} l=${st.lease} />
     <${Switches} />
     <a href=${store.page === 'panel' ? '#/settings' : '#/'}>${store.page === 'panel' ? t('settings') : t('back')}</a>
   </header>`

@@ -1,10 +1,10 @@
 // Login, and the claim of a box that nobody has claimed.
 import { html } from './html.js'
-import { attempt, login, store } from './store.js'
+import { attempt, login } from './store.js'
 import { t } from './words.js'
 
-export function Login() {
-  const claimed = store.session.claimed
+/** @param {{claimed: boolean}} p */
+export function Login({ claimed }) {
   const submit = (/** @type {SubmitEvent} */ e) => {
     e.preventDefault()
     const f = new FormData(/** @type {HTMLFormElement} */ (e.target))

@@ -45,9 +45,9 @@ function App() {
   useEffect(() => subscribe(() => redraw(n => n + 1)), [])
   document.documentElement.dataset.theme = store.prefs.theme || 'auto'
   if (!store.session) return null
-  if (!may('read')) return html`<${Login} /><${Notes} />`
+  if (!may('read')) return html`<${Login} claimed=${store.session.claimed} /><${Notes} />`
   if (!store.status) return null
-  return html`<${Header} />${store.page === 'settings' ? html`<${Settings} />` : html`<${Panel} />`}<${Notes} />${store.help && html`<${Help} />`}`
+  return html`<${Header} st=${store.status} />${store.page === 'settings' ? html`<${Settings} st=${store.status} session=${store.session} />` : html`<${Panel} />`}<${Notes} />${store.help && html`<${Help} />`}`
 }
 
 speak(store.prefs.lang)

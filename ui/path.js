@@ -34,8 +34,8 @@ function mean(name) {
 }
 
 /** reading finds a live figure of the main link. @param {string} way @param {string} name */
-const reading = (way, name) => pair()?.name && sample()?.readings?.[`${way}.main.${name}`]
-const sample = () => store.sample?.pairs.find((/** @type {any} */ p) => p.name === pair()?.name)
+const reading = (way, name) => sample()?.readings?.[`${way}.main.${name}`]
+const sample = () => store.sample?.pairs.find(p => p.name === pair().name)
 
 /** Figures of a model that say what the link does now, besides the rate. */
 const telling = [
@@ -76,8 +76,8 @@ export function Path() {
       <div class="ways"><${Way} way="down" /><${Way} way="up" /></div>
       <div class="end"><b>B</b> ${t('network')}<small>${p.port_b}</small></div>
     </div>
-    ${(p.why || !p.effective) && html`<p class="warn">${p.why || `${t('not_effective')}: ${p.not_effective || ''}`}</p>`}
-    ${p.event && html`<p class="warn">${t('event_on', p.event.kind, new Date(p.event.ends).toLocaleTimeString([], { hour12: false }))}</p>`}
+    ${!p.event && (p.why || !p.effective) && html`<p class="warn">${p.why || `${t('not_effective')}: ${p.not_effective || ''}`}</p>`}
+    ${p.event && html`<p class="warn">${t('event_on', p.event.kind, new Date(p.event.ends || 0).toLocaleTimeString([], { hour12: false }))}</p>`}
   </section>`
 }
 

@@ -12,7 +12,9 @@ function mega(s) {
   return n === undefined ? NaN : Number(n) * { G: 1e3, M: 1, k: 1e-3, '': 1e-6 }[/** @type {'G'} */ (unit)]
 }
 
-/** numbers writes what identifies a profile. @param {any} p */
+/** @typedef {import('./types/api.js').ProfileInfo} ProfileInfo */
+
+/** numbers writes what identifies a profile. @param {ProfileInfo} p */
 function numbers(p) {
   const [down, up] = [mega(p.down), mega(p.up)]
   const one = (/** @type {number} */ n) => (Number.isNaN(n) ? '∞' : number(n))
@@ -21,11 +23,11 @@ function numbers(p) {
   return [t('rtt', rtt), speed, t('loss_n', p.loss), p.varies].filter(Boolean).join(' · ')
 }
 
-/** matches finds all words of a search. @param {any} p @param {string} search */
+/** matches finds all words of a search. @param {ProfileInfo} p @param {string} search */
 const matches = (p, search) => search.toLowerCase().split(/\s+/).every(w => `${p.name} ${p.about} ${p.varies || ''}`.toLowerCase().includes(w))
 
-/** family is what stands before the slash of a name. @param {any} p */
-const family = p => (p?.name.includes('/') ? p.name.split('/')[0] : '')
+/** family is what stands before the slash of a name. @param {ProfileInfo|undefined} p */
+const family = p => (p && p.name.includes('/') ? p.name.split('/')[0] : '')
 
 export function Profiles() {
   const [search, look] = useState('')

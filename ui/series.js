@@ -12,6 +12,8 @@ const names = Object.keys(columns)
 const length = 36_000 // an hour
 const points = 600 // most in a window
 
+/** @typedef {Omit<import('./types/api.js').WaySample, 'delay_ms'|'queue_bytes'|'packets'>} Way */
+
 export class Series {
   constructor() {
     this.t = new Float64Array(length)
@@ -24,13 +26,13 @@ export class Series {
     this.lost = new Map()
   }
 
-  /** push adds a sample. @param {number} t seconds @param {any} p PairSample */
+  /** push adds a sample. @param {number} t seconds @param {Pick<import('./types/api.js').PairSample, 'lateness_p99_us'|'readings'> & Record<'down'|'up', Way>} p */
   push(t, p) {
     const i = this.count % length
     if (this.count && t <= this.t[(this.count - 1) % length]) return
     this.t[i] = t
     this.lost.delete(this.count - length)
-    for (const way of ['down', 'up']) {
+    for (const way of /** @type {const} */ (['down', 'up'])) {
       const w = p[way]
       this.data[way + '_offered'][i] = w.offered_bps
       this.data[way + '_granted'][i] = w.granted_bps || NaN
@@ -52,13 +54,13 @@ export class Series {
     this.count++
   }
 
-  /** load takes the columns of /series in, before what is here already. @param {any} c */
+  /** load takes the columns of /series in, before what is here already. @param {import('./types/api.js').Series} c */
   load(c) {
     const old = Object.assign(new Series(), this)
     Object.assign(this, new Series())
     this.causes = old.causes
     const first = old.count ? old.t[Math.max(0, old.count - length) % length] : Infinity
-    const way = (/** @type {any} */ w, /** @type {string} */ name, /** @type {number} */ i) => {
+    const way = (/** @type {import('./types/api.js').WaySeries} */ w, /** @type {string} */ name, /** @type {number} */ i) => {
       /** @type {Record<string, number>} */
       const lost = {}
       for (const [reason, column] of Object.entries(c.lost)) {
@@ -67,7 +69,7 @@ export class Series {
       return { offered_bps: w.offered_bps[i], granted_bps: w.granted_bps[i], delivered_bps: w.delivered_bps[i],
         queue_ms: w.queue_ms[i], lost_packets: w.lost_packets[i], held_packets: w.held_packets[i], lost }
     }
-    c.time_s.forEach((/** @type {number} */ at, /** @type {number} */ i) => {
+    c.time_s.forEach((at, i) => {
       if (at < first) this.push(at, { down: way(c.down, 'down', i), up: way(c.up, 'up', i), lateness_p99_us: c.lateness_p99_us[i] })
     })
     for (let i = Math.max(0, old.count - length); i < old.count; i++) {

@@ -57,7 +57,7 @@ function Editor() {
 }
 
 function Tokens() {
-  const [all, keep] = useState(/** @type {any[]} */ ([]))
+  const [all, keep] = useState(/** @type {import('./types/api.js').Token[]} */ ([]))
   const [secret, show] = useState('')
   const load = () => attempt(async () => keep(await ask('GET', '/tokens')))
   useEffect(() => void load(), [])
@@ -85,7 +85,7 @@ function Tokens() {
 }
 
 function Audit() {
-  const [all, keep] = useState(/** @type {any[]} */ ([]))
+  const [all, keep] = useState(/** @type {import('./types/api.js').Entry[]} */ ([]))
   useEffect(() => void attempt(async () => keep(await ask('GET', '/audit?limit=100'))), [store.status?.pairs?.[0]?.etag])
   return html`<section class="card wide" aria-labelledby="audit"><h2 id="audit">${t('audit')}</h2>
     <div class="scroll" tabindex="0"><table><thead><tr><th>${t('time')}</th><th>${t('who')}</th><th>${t('what')}</th><th>${t('on')}</th><th>${t('answer')}</th></tr></thead>
@@ -93,17 +93,17 @@ function Audit() {
   </section>`
 }
 
-export function Settings() {
-  const st = store.status
+/** @param {{st: import('./types/api.js').Status, session: import('./types/api.js').SessionState}} p */
+export function Settings({ st, session }) {
   return html`<main id="main" class="settings">
     <${Editor} />
     ${may('admin') && html`<${Tokens} />`}
     <section class="card" aria-labelledby="box"><h2 id="box">${t('box')}</h2>
       <table><tbody>
         <tr><th scope="row">${t('version')}</th><td>${st.version}</td></tr>
-        ${st.pairs.map((/** @type {any} */ p) => html`<tr><th scope="row">${p.name}</th><td>A ${p.port_a} (${t('side_a')}) · B ${p.port_b} (${t('side_b')})${p.netns && ` · ${p.netns}`}</td></tr>`)}
+        ${st.pairs.map(p => html`<tr><th scope="row">${p.name}</th><td>A ${p.port_a} (${t('side_a')}) · B ${p.port_b} (${t('side_b')})${p.netns && ` · ${p.netns}`}</td></tr>`)}
       </tbody></table>
-      <p>${t('you_are', store.session.name, store.session.scope)}</p>
+      <p>${t('you_are', session.name, session.scope)}</p>
       <div class="row">
         <label class="line"><input type="checkbox" checked=${store.prefs.keys !== 'off'} onChange=${(/** @type {any} */ e) => remember('keys', e.target.checked ? 'on' : 'off')} /> ${t('keys_on')}</label>
         <button disabled=${!may('drive')} onClick=${actions.reset}>${t('reset_box')}</button>

@@ -5,15 +5,22 @@ import { ask, Problem } from './api.js'
 import { Series } from './series.js'
 import { t } from './words.js'
 
+/** @typedef {import('./types/api.js').Status} Status */
+/** @typedef {import('./types/api.js').PairState} PairState */
+/** @typedef {import('./types/api.js').ProfileInfo} ProfileInfo */
+/** @typedef {import('./types/api.js').Event} Event */
+/** @typedef {import('./types/api.js').Sample} Sample */
+/** @typedef {import('./types/api.js').SessionState} Session */
+/** @typedef {import('./types/api.js').Want} Want */
 /** @typedef {{id: number, text: string, bad?: boolean, undo?: () => void, until: number}} Note */
 
 export const store = {
-  /** @type {any} */ session: null,
-  /** @type {any} */ status: null,
-  /** @type {any[]} */ profiles: [],
-  /** @type {any[]} */ events: [],
+  /** @type {Session|null} */ session: null,
+  /** @type {Status|null} */ status: null,
+  /** @type {ProfileInfo[]} */ profiles: [],
+  /** @type {Event[]} */ events: [],
   /** @type {Map<string, Series>} */ series: new Map(),
-  /** @type {any} */ sample: null,
+  /** @type {Sample|null} */ sample: null,
   pair: '',
   seed: 0,
   window: 60,
@@ -41,15 +48,19 @@ export function set(change) {
   listeners.forEach(f => f())
 }
 
-/** pair is the state of the pair that is shown. */
-export const pair = () => store.status?.pairs?.find((/** @type {any} */ p) => p.name === store.pair) || store.status?.pairs?.[0]
+/** pair is the state of the pair that is shown; there is one whenever the panel is. @returns {PairState} */
+export const pair = () => {
+  const pairs = store.status?.pairs || []
+  return pairs.find(p => p.name === store.pair) || pairs[0]
+}
 /** current is the series of the pair that is shown. */
 export const current = () => seriesOf(pair()?.name || '')
 /** may reports whether the user's scope reaches. @param {'read'|'drive'|'admin'} scope */
-export const may = scope => ['none', 'read', 'drive', 'admin'].indexOf(store.session?.scope) >= ['none', 'read', 'drive', 'admin'].indexOf(scope)
+export const may = scope => scopes.indexOf(store.session?.scope || 'none') >= scopes.indexOf(scope)
+const scopes = ['none', 'read', 'drive', 'admin']
 /** mine reports whether the lease is the user's own. */
 export const mine = () => store.status?.lease?.held && store.status.lease.holder === store.session?.name
-const query = () => (store.status?.pairs?.length > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '')
+const query = () => ((store.status?.pairs.length || 0) > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '')
 
 /** @param {string} name */
 function seriesOf(name) {
@@ -123,7 +134,7 @@ function listen() {
   }
   const on = (/** @type {string} */ name, /** @type {(v: any) => void} */ f) =>
     source.addEventListener(name, e => f(JSON.parse(/** @type {MessageEvent} */ (e).data)))
-  on('hello', v => {
+  on('hello', (/** @type {import('./types/api.js').Hello} */ v) => {
     if (daemon && daemon !== v.started) {
       store.series.clear()
       for (const name of Object.keys(fetched)) delete fetched[name]
@@ -133,11 +144,11 @@ function listen() {
     set({ online: true, status: v.status })
     past()
   })
-  on('state', v => set({ status: v }))
-  on('event', v => {
+  on('state', (/** @type {Status} */ v) => set({ status: v }))
+  on('event', (/** @type {Event} */ v) => {
     if (!store.events.some(e => e.id === v.id && e.time === v.time)) set({ events: [...store.events.slice(-499), v] })
   })
-  on('sample', v => {
+  on('sample', (/** @type {Sample} */ v) => {
     for (const p of v.pairs) seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
     store.sample = v
     tickers.forEach(f => f())
@@ -156,7 +167,7 @@ export async function logout() {
   location.reload()
 }
 
-/** put asks for another want, and offers to go back. @param {any} want @param {string} said */
+/** put asks for another want, and offers to go back. @param {Want} want @param {string} said */
 async function put(want, said) {
   const p = pair()
   const before = p.want
@@ -171,6 +182,7 @@ export const actions = {
   /** @param {string} name */
   apply: name => put({ mode: 'emulate', profile: name, seed: store.seed || undefined }, t('applied', name)),
   bypass() {
+    /** @type {Want} */
     const want = { ...pair().want }
     want.mode = want.mode === 'bypass' ? 'emulate' : 'bypass'
     return put(want, want.mode === 'bypass' ? t('bypassed') : t('emulating_again'))
@@ -187,7 +199,7 @@ export const actions = {
     attempt(async () => {
       if (mine()) return void (await ask('DELETE', '/lease'))
       await ask('PUT', '/lease?wait=true', { purpose: t('lease_purpose'), ttl: '15m' })
-      if (!mine() && store.status.lease.held) note(t('lease_waiting'))
+      if (!mine() && store.status?.lease.held) note(t('lease_waiting'))
     }),
   undo() {
     const last = [...store.notes].reverse().find(n => n.undo)

@@ -56,7 +56,7 @@ export function Health() {
     [t('floor'), p.figures?.floor_us ? `${number(p.figures.floor_us)} µs` : '–', ''],
     [t('engine'), p.engine.driver || '–', p.engine.restarts ? t('restarts', p.engine.restarts) : ''],
   ]
-  const readings = Object.entries(store.sample?.pairs.find((/** @type {any} */ x) => x.name === p.name)?.readings || {}).sort()
+  const readings = Object.entries(store.sample?.pairs.find(x => x.name === p.name)?.readings || {}).sort()
   return html`<section class="card" aria-labelledby="now">
     <h2 id="now">${t('now')}</h2>
     <table><tbody>${rows.map(r => html`<tr><th scope="row">${r[0]}</th><td>${r[1]}</td><td class="dim">${r[2]}</td></tr>`)}</tbody></table>

@@ -21,6 +21,11 @@ put preact/hooks/dist/hooks.mjs hooks.js
 put htm/dist/htm.mjs htm.js
 put uplot/dist/uPlot.esm.js uplot.js
 put uplot/dist/uPlot.min.css uplot.css
+# For checking only (tsc): each file has the types of its package.
+echo "export * from 'preact'" >vendor/preact.d.ts
+echo "export * from 'preact/hooks'" >vendor/hooks.d.ts
+echo "export { default } from 'htm'" >vendor/htm.d.ts
+echo "export { default } from 'uplot'" >vendor/uplot.d.ts
 for p in preact htm uplot; do
 	cp "$from/$p/LICENSE" "vendor/LICENSE.$p"
 done

@@ -182,7 +182,7 @@ func (b *browser) until(what, script string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); b.do(script) != "true"; time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("not within 20 s: %s; page: %.1500s; console: %v", what, b.do("document.body.innerText"), b.complaints())
+			b.t.Fatalf("not within 20 s: %s; page: %.1500s; console: %v", what, b.do("document.body?.innerText"), b.complaints())
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (b *browser) until(what, script string) {
 // text waits until the page shows a text.
 func (b *browser) text(want string) {
 	b.t.Helper()
-	b.until("the page shows "+want, fmt.Sprintf("document.body.innerText.includes(%q)", want))
+	b.until("the page shows "+want, fmt.Sprintf("!!document.body?.innerText.includes(%q)", want))
 }
 
 // click presses the first button that has the text.

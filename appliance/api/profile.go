@@ -80,7 +80,7 @@ func (s *Server) profileOperations(a huma.API) {
 
 // schemaOf returns a reference to the schema of T.
 func schemaOf[T any](a huma.API) *huma.Schema {
-	return huma.SchemaFromType(a.OpenAPI().Components.Schemas, typeOf[T]())
+	return a.OpenAPI().Components.Schemas.Schema(typeOf[T](), true, "")
 }
 
 func (s *Server) getProfile(_ context.Context, in *getProfileInput) (*huma.StreamResponse, error) {

@@ -1,0 +1,458 @@
+// The documents of the API, from docs/openapi.yaml. TestTypes writes this file.
+
+export interface Applied {
+  /** When it took effect; absent on a dry run. */
+  applied_at?: string
+  /** Whether anything had to be changed. */
+  changed: boolean
+  dry_run?: boolean
+  /** Whether the link is as asked. */
+  effective: boolean
+  /** Version of the want that is now in force. */
+  etag: string
+  /** Whether no frame was lost or reordered by the change. */
+  hitless: boolean
+  links: (LinkState)[]
+  /** Why the link is not as asked. */
+  not_effective?: string
+  want: Want
+  /** What works but is probably not meant. */
+  warnings?: (Problem)[]
+}
+
+export interface Claim {
+  /** The code on the box's console. */
+  code: string
+  /** At least 10 bytes. */
+  password: string
+}
+
+export interface Cookie {
+  Domain: string
+  Expires: string
+  HttpOnly: boolean
+  MaxAge: number
+  Name: string
+  Partitioned: boolean
+  Path: string
+  Quoted: boolean
+  Raw: string
+  RawExpires: string
+  SameSite: number
+  Secure: boolean
+  Unparsed: (string)[]
+  Value: string
+}
+
+export interface Disruption {
+  begins?: string
+  /** How many cuts a flap has. */
+  count?: number
+  /** How long each cut of a flap lasts. */
+  down?: string
+  /** How long a cut lasts. */
+  duration?: string
+  ends?: string
+  /** cut or flap */
+  kind: string
+  /** How long frames pass between the cuts of a flap. */
+  up?: string
+}
+
+export interface EngineState {
+  /** How frames are moved: native or generic XDP, zero-copy or copy. */
+  driver?: string
+  /** Process, 0 while it does not run. */
+  pid?: number
+  /** How often it had to be started again. */
+  restarts: number
+  started?: string
+}
+
+export interface Entry {
+  after?: any
+  before?: any
+  /** Another's lease was overridden. */
+  forced?: boolean
+  /** Address the request came from. */
+  from: string
+  id: number
+  /** What it was done to. */
+  on?: string
+  /** HTTP status of the answer. */
+  status: number
+  time: string
+  /** The operation. */
+  what: string
+  /** Token or user; empty on an open bench. */
+  who: string
+}
+
+export interface ErrorDetail {
+  /** Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id' */
+  location?: string
+  /** Error message text */
+  message?: string
+  /** The value at the given location */
+  value?: any
+}
+
+export interface ErrorModel {
+  /** A human-readable explanation specific to this occurrence of the problem. */
+  detail?: string
+  /** Optional list of individual error details */
+  errors?: (ErrorDetail)[]
+  /** A URI reference that identifies the specific occurrence of the problem. */
+  instance?: string
+  /** HTTP status code */
+  status?: number
+  /** A short, human-readable summary of the problem type. This value should not change between occurrences of the error. */
+  title?: string
+  /** A URI reference to human-readable documentation for the error. */
+  type?: string
+}
+
+export interface Event {
+  /** Who caused it. */
+  by?: string
+  id: number
+  kind: string
+  pair?: string
+  /** One line for people. */
+  text: string
+  time: string
+  word?: string
+}
+
+export interface Figures {
+  down: WayFigures
+  floor_us: number
+  lateness_max_us: number
+  lateness_p50_us: number
+  lateness_p99_us: number
+  up: WayFigures
+}
+
+export interface Hello {
+  /** Time between samples. */
+  interval_ms: number
+  /** The stream goes on right after Last-Event-ID. */
+  resumed: boolean
+  /** When the daemon started; ids of the stream begin anew with it. */
+  started: string
+  status: Status
+  version: string
+}
+
+export interface LeaseState {
+  held: boolean
+  /** Token or user that holds the lease. */
+  holder?: string
+  purpose?: string
+  remaining_s?: number
+  since?: string
+  /** When it ends unless renewed. */
+  until?: string
+  /** Who waits for it, first in first out. */
+  waiters: (WaiterState)[]
+}
+
+export interface LeaseWish {
+  /** Why, for the others. */
+  purpose?: string
+  /** How long it lasts unless renewed, 5s to 24h; 15m when not given. */
+  ttl?: string
+}
+
+export interface Link {
+  /** A whole profile as TOML text, in place of a name. */
+  inline?: string
+  /** Keys laid over the profile, as a merge patch. */
+  overrides?: Record<string, any>
+  /** Name of a profile of the box. */
+  profile?: string
+  /** Seed of the channel; the same seed is the same channel. */
+  seed?: number
+}
+
+export interface LinkState {
+  /** The profile's own words. */
+  about?: string
+  /** First 7 hex digits of the profile's hash, overrides included. */
+  hash: string
+  name: string
+  /** Name of the profile, or inline. */
+  profile: string
+  seed: number
+}
+
+export interface Login {
+  password?: string
+  token?: string
+}
+
+export interface NewToken {
+  created: string
+  /** It stands in the configuration and cannot be revoked here. */
+  from_config: boolean
+  /** Name, as it stands in the audit log. */
+  name: string
+  /** How much the token may do; each scope includes the ones before it. */
+  scope: "read" | "drive" | "admin"
+  /** The token itself. It is never shown again. */
+  token: string
+}
+
+export interface PairSample {
+  down: WaySample
+  /** 99th percentile of actual minus intended departure, since the engine started. */
+  lateness_p99_us: number
+  name: string
+  /** Live figures of the models as way.link.name. */
+  readings?: Record<string, number>
+  up: WaySample
+}
+
+export interface PairState {
+  /** When the want took effect. */
+  applied_at: string
+  /** Whether the link is as asked; not_effective says why not. */
+  effective: boolean
+  engine: EngineState
+  /** Version of the want, for If-Match. */
+  etag: string
+  /** The link event that is going on. */
+  event?: Disruption
+  /** Counters since the engine started. */
+  figures?: Figures
+  /** Whether the last change lost or reordered no frame. */
+  hitless: boolean
+  /** The links, main first. */
+  links: (LinkState)[]
+  /** Name of the pair. */
+  name: string
+  /** Network namespace of the ports. */
+  netns?: string
+  /** Why the link is not as asked. */
+  not_effective?: string
+  /** Port on the device side. */
+  port_a: string
+  /** Port on the network side. */
+  port_b: string
+  /** Live figures of the models. */
+  readings?: (Reading)[]
+  /** Since when the word is true. */
+  since: string
+  /** How far the figures may be trusted. */
+  verdict: Verdict
+  /** What was asked. */
+  want: Want
+  /** Why the pair is not as asked, or what it waits for. */
+  why?: string
+  word: "STARTING" | "EMULATING" | "BYPASS" | "CUT" | "FAULT"
+}
+
+export interface Problem {
+  file?: string
+  got: string
+  level: number
+  line?: number
+  path: string
+  rule?: string
+  want: string
+}
+
+export interface ProfileDocument {
+  about: string
+  /** Rate towards the device, as text. */
+  down: string
+  /** First 7 hex digits. */
+  hash: string
+  /** Loss, as text. */
+  loss: string
+  name: string
+  /** Round trip without queueing, as text. */
+  rtt: string
+  /** Part of the program, read-only. */
+  shipped: boolean
+  /** The document. */
+  toml: string
+  /** Rate from the device, as text. */
+  up: string
+  /** What changes over time. */
+  varies?: string
+}
+
+export interface ProfileInfo {
+  about: string
+  /** Rate towards the device, as text. */
+  down: string
+  /** First 7 hex digits. */
+  hash: string
+  /** Loss, as text. */
+  loss: string
+  name: string
+  /** Round trip without queueing, as text. */
+  rtt: string
+  /** Part of the program, read-only. */
+  shipped: boolean
+  /** Rate from the device, as text. */
+  up: string
+  /** What changes over time. */
+  varies?: string
+}
+
+export interface Reading {
+  link: string
+  name: string
+  value: number
+  way: "down" | "up"
+}
+
+export interface Rule {
+  /** DSCP, 0 to 63. */
+  dscp?: string
+  /** Test port it came in at: a (device side) or b. */
+  from?: string
+  /** Name of a link, main, or pass: past all links. */
+  link: string
+  /** Source or destination MAC address. */
+  mac?: string
+  /** Source or destination transport port or range. */
+  port?: string
+  /** Source or destination IPv4 or IPv6 prefix. */
+  prefix?: string
+  /** tcp, udp, icmp, … or a number. */
+  protocol?: string
+  /** Outermost VLAN, 0 to 4094, or none for untagged. */
+  vlan?: string
+}
+
+export interface Sample {
+  pairs: (PairSample)[]
+  time: string
+}
+
+export interface Series {
+  down: WaySeries
+  lateness_p99_us: (number)[]
+  /** Frames lost by way.reason, for the reasons that occurred. */
+  lost: Record<string, (number)[]>
+  pair: string
+  /** Unix time at the end of each sample. */
+  time_s: (number)[]
+  up: WaySeries
+}
+
+export interface SessionState {
+  /** The box has a password; before, its console shows a code. */
+  claimed: boolean
+  /** Token or user; guest@ADDRESS without credentials. */
+  name: string
+  scope: "none" | "read" | "drive" | "admin"
+}
+
+export interface Status {
+  lease: LeaseState
+  /** Name of the box. */
+  name: string
+  /** When this was taken. */
+  now: string
+  /** The pairs of test ports, in the order of the configuration. */
+  pairs: (PairState)[]
+  /** When the daemon started. */
+  started: string
+  /** Version of the program. */
+  version: string
+}
+
+export interface Token {
+  created: string
+  /** It stands in the configuration and cannot be revoked here. */
+  from_config: boolean
+  /** Name, as it stands in the audit log. */
+  name: string
+  /** How much the token may do; each scope includes the ones before it. */
+  scope: "read" | "drive" | "admin"
+}
+
+export interface TokenWish {
+  /** How much it may do. */
+  scope: "read" | "drive" | "admin"
+}
+
+export interface Verdict {
+  reason?: string
+  word: "VALID" | "DEGRADED" | "INVALID"
+}
+
+export interface WaiterState {
+  name: string
+  purpose?: string
+  since: string
+}
+
+export interface Want {
+  /** Link of the frames no rule matches: a name, main (when not given) or pass. */
+  default?: string
+  /** A whole profile as TOML text, in place of a name. */
+  inline?: string
+  /** Further links by name. */
+  links?: Record<string, Link>
+  /** What the pair does with frames: emulate (when not given), bypass or cut. */
+  mode?: string
+  /** Keys laid over the profile, as a merge patch. */
+  overrides?: Record<string, any>
+  /** Name of a profile of the box. */
+  profile?: string
+  /** Which frames take which link; first match wins. */
+  rules?: (Rule)[]
+  /** Seed of the channel; the same seed is the same channel. */
+  seed?: number
+}
+
+export interface WayFigures {
+  bytes_in: number
+  bytes_out: number
+  engine_lost: number
+  held_bytes: number
+  held_packets: number
+  lost?: Record<string, number>
+  packets_in: number
+  packets_out: number
+}
+
+export interface WaySample {
+  /** Propagation now; 0 when the link does not say. */
+  delay_ms: number
+  /** Rate of the frames that left. */
+  delivered_bps: number
+  /** Rate the link allows now; 0 when it does not say. */
+  granted_bps: number
+  /** Frames inside. */
+  held_packets: number
+  /** Frames lost by reason; engine is the box's own fault. */
+  lost?: Record<string, number>
+  /** Frames lost, the engine's included. */
+  lost_packets: number
+  /** Rate of the frames that came. */
+  offered_bps: number
+  /** Frames that left. */
+  packets: number
+  queue_bytes: number
+  /** Time in queue of the frame that leaves now. */
+  queue_ms: number
+}
+
+export interface WaySeries {
+  delay_ms: (number)[]
+  delivered_bps: (number)[]
+  granted_bps: (number)[]
+  /** The most. */
+  held_packets: (number)[]
+  lost_packets: (number)[]
+  offered_bps: (number)[]
+  packets: (number)[]
+  /** The greatest. */
+  queue_ms: (number)[]
+}
