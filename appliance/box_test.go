@@ -338,7 +338,7 @@ func TestHangIsAFault(t *testing.T) {
 		bench.last().say(Snapshot{Verdict: Verdict{Invalid, "engine hung for 300 ms"}, Fallen: true})
 		time.Sleep(watching + 1)
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine hangs, frames go bypass" || b.Ready() == nil {
+		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine hangs, fallback bypass is in force" || b.Ready() == nil {
 			t.Errorf("%s %q", s.Word, s.Why)
 		}
 		bench.last().say(Snapshot{Verdict: Verdict{Valid, ""}})
@@ -346,6 +346,13 @@ func TestHangIsAFault(t *testing.T) {
 		synctest.Wait()
 		if word(b) != Emulating {
 			t.Errorf("hang is over: %s", word(b))
+		}
+		first := bench.last()
+		first.say(Snapshot{Verdict: Verdict{Valid, ""}, Fallen: true})
+		time.Sleep(hangMost + 2*watching + firstRetry)
+		synctest.Wait()
+		if s := b.State().Pairs[0]; s.Word != Emulating || s.Engine.Restarts != 1 || !first.closed {
+			t.Errorf("hang without end: %+v", s)
 		}
 	})
 }

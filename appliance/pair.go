@@ -18,6 +18,8 @@ const (
 	steady = 30 * time.Second
 	// watching is how often the loop looks at what the engine says.
 	watching = 500 * time.Millisecond
+	// hangMost is how long an engine may hang before it is ended.
+	hangMost = 5 * time.Second
 	// startup bounds how long an engine may take to start.
 	startup = 15 * time.Second
 )
@@ -36,7 +38,8 @@ type pair struct {
 
 	// The loop's own.
 	held     Held
-	lost     bool // a port has vanished under a running engine
+	lost     bool      // a port has vanished under a running engine
+	hung     time.Time // since when the engine hangs
 	built    compiled
 	disrupts *disruption
 
@@ -126,6 +129,7 @@ func (p *pair) began(e Engine) {
 		p.state.Engine.Restarts++
 	}
 	p.engine, p.state.Engine.PID, p.state.Engine.Started = e, e.PID(), time.Now()
+	p.hung = time.Time{}
 	p.state.Verdict = Verdict{Word: Valid}
 	p.mu.Unlock()
 	text := "engine started"
@@ -155,7 +159,9 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 		case <-p.disrupts.due():
 			p.disruptOn(ctx)
 		case <-look.C:
-			p.look(e.Snapshot())
+			if p.look(e.Snapshot()) {
+				return fmt.Errorf("engine hangs for %v", hangMost)
+			}
 		}
 	}
 }
@@ -248,21 +254,30 @@ func (p *pair) settle() {
 	}
 }
 
-// look follows the engine's verdict and its fallback.
-func (p *pair) look(s Snapshot) {
+// look follows the engine's verdict and its fallback; true when it has hung
+// for so long that it must be ended.
+func (p *pair) look(s Snapshot) (hopeless bool) {
 	p.mu.Lock()
 	before := p.state.Verdict
 	p.state.Verdict = s.Verdict
 	p.mu.Unlock()
 	if before.Word != s.Verdict.Word {
-		p.box.bus.publish(Event{Kind: KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word),
-			Text: fmt.Sprintf("verdict %s: %s", s.Verdict.Word, s.Verdict.Reason)})
+		text := "verdict " + string(s.Verdict.Word)
+		if s.Verdict.Reason != "" {
+			text += ": " + s.Verdict.Reason
+		}
+		p.box.bus.publish(Event{Kind: KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word), Text: text})
 	}
-	if s.Fallen {
-		p.setWord(Fault, fmt.Sprintf("engine hangs, frames go %s", p.cfg.Fallback))
-		return
+	if !s.Fallen {
+		p.hung = time.Time{}
+		p.settle()
+		return false
 	}
-	p.settle()
+	if p.hung.IsZero() {
+		p.hung = time.Now()
+	}
+	p.setWord(Fault, fmt.Sprintf("engine hangs, fallback %s is in force", p.cfg.Fallback))
+	return time.Since(p.hung) >= hangMost
 }
 
 // setWord changes the word and says so when it is another.

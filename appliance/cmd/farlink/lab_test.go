@@ -191,6 +191,27 @@ func TestKilledEngine(t *testing.T) {
 	}
 }
 
+func TestHungEngine(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	least(t, ping(t, l, "10.77.0.2", 1)) // the neighbours know each other
+	pid := state(t, l).Engine.PID
+	syscall.Kill(pid, syscall.SIGSTOP)
+	time.Sleep(500 * time.Millisecond) // fail_after is 250 ms
+	if rtt := least(t, ping(t, l, "10.77.0.2", 2)); rtt > 40 {
+		t.Errorf("round trip past an engine that hangs is %v ms", rtt)
+	}
+	eventually(t, 3*time.Second, "a fault", func() bool {
+		s := state(t, l)
+		return s.Word == appliance.Fault && s.Why == "engine hangs, fallback bypass is in force"
+	})
+	syscall.Kill(pid, syscall.SIGCONT)
+	eventually(t, 3*time.Second, "the link is back", func() bool { return state(t, l).Word == appliance.Emulating })
+	if s := state(t, l); s.Engine.PID != pid {
+		t.Error("an engine that came back was ended")
+	}
+}
+
 func TestTwoLabs(t *testing.T) {
 	t.Parallel()
 	one, two := labUp(t, "--profile", "geo/qirse-sat"), labUp(t)

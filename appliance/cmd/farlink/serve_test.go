@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -155,6 +156,66 @@ func TestHangupReloads(t *testing.T) {
 		return s.Word == appliance.Emulating && s.Engine.PID != engine
 	})
 	least(t, ping(t, l, "10.77.0.2", 2))
+}
+
+func TestDoctor(t *testing.T) {
+	needRoot(t)
+	out := must(t, "doctor")
+	for _, name := range []string{"kernel", "privileges", "AF_XDP sockets", "BPF file system", "locked memory", "real-time priority"} {
+		if !strings.Contains(out, name) {
+			t.Errorf("doctor does not look at %q:\n%s", name, out)
+		}
+	}
+	path := write(t, "config.toml", "[[pairs]]\na = \"lo\"\nb = \"none0\"\n")
+	out, _, status := farlink(t, "doctor", "--config", path)
+	if status != 1 || !strings.Contains(out, "port lo: is the loopback interface") || !strings.Contains(out, "port none0: no such interface") {
+		t.Errorf("bad ports: %d\n%s", status, out)
+	}
+	out = sh(t, "capsh --drop=cap_net_admin,cap_sys_admin,cap_ipc_lock,cap_sys_nice -- -c 'ulimit -l 64; ulimit -r 0; FARLINK_TEST=1 "+self(t)+" doctor; echo status $?' 2>&1")
+	for _, want := range []string{"failure  privileges", "CAP_NET_ADMIN (set ports, attach XDP)", "failure  locked memory", "LimitMEMLOCK=infinity", "warning  real-time priority", "status 1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("without privileges: want %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestWatchStatus(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	c := another("status", "--lab", l.Name, "--watch")
+	var out bytes.Buffer
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	c.Process.Signal(syscall.SIGINT)
+	if err := c.Wait(); err != nil {
+		t.Errorf("Ctrl-C: %v", err)
+	}
+	if strings.Count(out.String(), "EMULATING") < 2 || !strings.Contains(out.String(), "Mbit/s") {
+		t.Errorf("watched:\n%s", out.String())
+	}
+}
+
+func TestApplyFiles(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	good := write(t, "good.toml", "name = \"mine\"\n[down.path]\ndelay = \"20ms\"\n")
+	if out := must(t, "apply", "--lab", l.Name, "--dry-run", good); !strings.Contains(out, "the box would take it") || state(t, l).ETag != "v0" {
+		t.Errorf("dry run: %s", out)
+	}
+	if out := must(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") {
+		t.Errorf("%s", out)
+	}
+	bad := write(t, "bad.toml", "[down.path]\ndelay = 20\n[up]\nfoo = 1\n")
+	_, stderr, status := farlink(t, "apply", "--lab", l.Name, bad)
+	if status != 1 || !strings.Contains(stderr, "inline.down.path.delay:2: got 20, want") || !strings.Contains(stderr, "inline.up.foo:4: got") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	if _, stderr, status := farlink(t, "apply", "--api", l.API, "clear"); status != 1 || !strings.Contains(stderr, "want --token, FARLINK_TOKEN or --lab") {
+		t.Errorf("no token: %d %s", status, stderr)
+	}
 }
 
 func TestStatuses(t *testing.T) {
