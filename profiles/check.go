@@ -30,6 +30,9 @@ func (r *reader) check(p *Profile) {
 		r.checkBuffer(p, w)
 	}
 	r.checkTimeline(p)
+	if !Fatal(r.problems) {
+		r.lint(p)
+	}
 }
 
 // checkBuffer reports a limit that somebody set too low for the delay: the

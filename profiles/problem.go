@@ -68,6 +68,9 @@ func (p Problem) String() string {
 		fmt.Fprintf(&b, "%s: ", p.Path)
 	}
 	fmt.Fprintf(&b, "got %s, want %s", p.Got, p.Want)
+	if p.Rule != "" {
+		fmt.Fprintf(&b, " [%s]", p.Rule)
+	}
 	return b.String()
 }
 

@@ -245,7 +245,7 @@ var quoted = regexp.MustCompile(`"[^"]+"`)
 // readComments reads the doc comments of the configurations' sources.
 func readComments(t *testing.T) map[string]string {
 	comments := map[string]string{}
-	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/lte", "../emulator/nr", "../emulator/dama"} {
+	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/orbit", "../emulator/lte", "../emulator/nr", "../emulator/dama"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -293,7 +293,13 @@ func readTypes(pkg string, g *ast.GenDecl, comments map[string]string) {
 
 // sentence drops "FooConfig is " from a type's comment.
 func sentence(doc, name string) string {
-	doc = strings.Join(strings.Fields(doc), " ")
+	var text []string
+	for line := range strings.Lines(doc) {
+		if !strings.HasPrefix(line, "\t") { // no pictures
+			text = append(text, strings.Fields(line)...)
+		}
+	}
+	doc = strings.Join(text, " ")
 	doc = strings.TrimPrefix(strings.TrimPrefix(doc, name+" "), "is ")
 	return doc
 }
