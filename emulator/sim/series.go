@@ -137,9 +137,11 @@ func (r *recorder) series(n int) *Series {
 	return s
 }
 
-// columns returns the counts of a way as figures.
+// columns returns the counts of a way as figures: what was offered and what
+// left, the mean delay of what left and by how much that is above the least of
+// the run, and how many packets were lost.
 func (r *recorder) columns(w link.Way, n int) []Column {
-	names := []string{".offered_bps", ".delivered_bps", ".delay_ms", ".queue_delay_ms", ".lost_packets"}
+	names := []string{".offered_bps", ".delivered_bps", ".delay_ms", ".extra_delay_ms", ".loss_packets"}
 	out := make([]Column, len(names))
 	for i, name := range names {
 		out[i] = Column{Name: w.String() + name, Values: make([]Value, n)}

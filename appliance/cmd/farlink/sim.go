@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func (s *simulation) senderRun(c *cobra.Command, profile *profiles.Profile) erro
 		return err
 	}
 	if s.series != "" {
-		err := toFile(c.OutOrStdout(), s.series, func(w io.Writer) error { return printJSON(w, result.Series) })
+		err := toFile(c.OutOrStdout(), s.series, func(w io.Writer) error { return json.NewEncoder(w).Encode(result.Series) })
 		if err != nil {
 			return err
 		}

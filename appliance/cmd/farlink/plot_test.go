@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlot: a figure of a run, from the series that sim wrote, from the same
+// run by plot itself, and from a table, show the same panels.
+func TestPlot(t *testing.T) {
+	dir := t.TempDir()
+	series, table := filepath.Join(dir, "run.json"), filepath.Join(dir, "run.csv")
+	if _, err := call(t, "sim", "--profile", "geo/qirse-sat", "--load", "cbr-down=30Mbit/s", "--for", "5s", "--series", series); err != nil {
+		t.Fatal(err)
+	}
+	err := os.WriteFile(table, []byte("t_s,down.offered_bps,down.delivered_bps,down.queue_bytes,down.delay_ms,down.loss_packets\n0,1,,1,1,1\n0.1,1,2,1,1,1\n0.2,1,3,1,1,1\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"plot", series}, {"plot", table}, {"plot", "--profile", "geo/qirse-sat", "--load", "cbr-down=30Mbit/s", "--for", "5s"},
+	} {
+		svg, err := call(t, args...)
+		if err != nil {
+			t.Fatal(args, err)
+		}
+		for _, want := range []string{"<svg ", ">Rate, ", ">Queue, ", ">Delay, ms<", ">Lost packets, per step<", "</svg>"} {
+			if !strings.Contains(svg, want) {
+				t.Errorf("%v: no %s", args, want)
+			}
+		}
+		if again, err := call(t, args...); err != nil || again != svg {
+			t.Errorf("%v: another figure the second time (%v)", args, err)
+		}
+	}
+	out := filepath.Join(dir, "x.svg")
+	if text, err := call(t, "plot", series, "--show", "queue", "--title", "Queue of a flood", "--out", out); err != nil || text != "" {
+		t.Errorf("%v, printed %q", err, text)
+	}
+	svg, err := os.ReadFile(out)
+	if err != nil || !strings.Contains(string(svg), "Queue of a flood") || strings.Contains(string(svg), ">Rate") {
+		t.Errorf("%v\n%s", err, svg)
+	}
+}
+
+func TestPlotStatus(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good.csv", "t_s,down.offered_bps\n0,1\n1,1\n")
+	for _, c := range []struct {
+		want int
+		args []string
+	}{
+		{0, []string{"plot", good}},
+		{2, []string{"plot"}},
+		{2, []string{"plot", good, good}},
+		{2, []string{"plot", good, "--profile", "geo/qirse-sat"}},
+		{2, []string{"plot", good, "--show", "beauty"}},
+		{2, []string{"plot", good, "--width", "10"}},
+		{2, []string{"plot", "--profile", "geo/qirse-sat"}},
+		{1, []string{"plot", filepath.Join(dir, "none")}},
+		{1, []string{"plot", good, "--show", "queue"}},
+		{1, []string{"plot", write("a.json", "{")}},
+		{1, []string{"plot", write("b.json", "{}")}},
+		{1, []string{"plot", write("c.csv", "time,x\n0,1\n1,1\n")}},
+		{1, []string{"plot", write("d.csv", "t_s,x\n0,1\n1,y\n")}},
+		{1, []string{"plot", write("e.csv", "t_s,x\n0,1\n1,1\n5,1\n")}},
+		{1, []string{"plot", write("f.csv", "t_s,x\n0,1\n0,1\n")}},
+		{1, []string{"plot", write("g.csv", "t_s,x\nx,1\n1,1\n")}},
+		{1, []string{"plot", write("h.csv", "t_s,x\n0,1\n1\n")}},
+	} {
+		if got := quiet(t, c.args); got != c.want {
+			t.Errorf("%v: status %d, want %d", c.args, got, c.want)
+		}
+	}
+}
