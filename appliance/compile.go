@@ -257,11 +257,19 @@ func inform(p *profiles.Profile) ProfileInfo {
 		e.Up = p.Up.Queue.Rate
 	}
 	i := ProfileInfo{Name: p.Name, About: p.About, Hash: p.ShortHash(), Shipped: true,
-		RTT: e.RTT.String(), Down: e.Down.String(), Up: e.Up.String(), Loss: percent(e.LossDown)}
+		RTT: milliseconds(e.RTT), Down: e.Down.String(), Up: e.Up.String(), Loss: percent(e.LossDown)}
 	if e.LossUp != e.LossDown {
 		i.Loss += " down, " + percent(e.LossUp) + " up"
 	}
 	return i
+}
+
+// milliseconds is a duration for people; zero has a unit they know.
+func milliseconds(d link.Duration) string {
+	if d == 0 {
+		return "0ms"
+	}
+	return d.String()
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", share*100) }

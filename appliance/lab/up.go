@@ -67,7 +67,7 @@ func (l *Lab) raise(ctx context.Context, binary string, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("link does not stand after %v", patience))
 	defer cancel()
 	if err := l.await(ctx, ended); err != nil {
-		return fmt.Errorf("%w\n%s", err, l.lastWords())
+		return fmt.Errorf("%w; its last words:\n%s", err, l.lastWords())
 	}
 	return l.save()
 }
@@ -101,7 +101,7 @@ func (l *Lab) await(ctx context.Context, ended <-chan error) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case err := <-ended:
-			return fmt.Errorf("daemon ended: %w", errors.Join(err))
+			return fmt.Errorf("the daemon ended: %v", err)
 		case <-tick.C:
 			if l.API == "" {
 				l.API = running(l.Name).API

@@ -21,6 +21,7 @@ import (
 // client speaks to the API of a running box.
 type client struct {
 	base, token string
+	hint        string // what to try when no box answers
 	http        http.Client
 }
 
@@ -47,6 +48,9 @@ func (t target) dial() (*client, error) {
 		return c, nil
 	}
 	c.base = first(t.api, os.Getenv("FARLINK_API"), "http://"+appliance.DefaultListen)
+	if t.api == "" && os.Getenv("FARLINK_API") == "" {
+		c.hint = "; want --lab NAME or --api ADDRESS"
+	}
 	c.token = first(t.token, os.Getenv("FARLINK_TOKEN"))
 	if !strings.Contains(c.base, "://") {
 		c.base = "http://" + c.base
@@ -107,7 +111,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("no box answers at %s: %w", c.base, errors.Unwrap(err))
+		return fmt.Errorf("no box answers at %s: %w%s", c.base, errors.Unwrap(err), c.hint)
 	}
 	defer answer.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))

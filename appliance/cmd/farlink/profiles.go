@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 
 	"farlink/appliance"
@@ -96,11 +97,12 @@ func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func validateCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "validate FILE…", Short: "Check profiles; show every problem", Args: cobra.MinimumNArgs(1),
-		Long: `validate reads profiles (TOML; "-" is standard input) and shows every problem
-with its line, where it is, what stands there and what is wanted. It fails if
-there is an error; warnings do not fail it.`,
-		Example: "  farlink validate mine.toml",
+		Use: "validate FILE…", Short: "Check profiles and configurations; show every problem", Args: cobra.MinimumNArgs(1),
+		Long: `validate reads profiles and configurations of ` + "`farlink serve`" + ` (TOML; "-" is
+standard input) and shows every problem with its line, where it is, what
+stands there and what is wanted. It fails if there is an error; warnings do
+not fail it.`,
+		Example: "  farlink validate mine.toml\n  farlink validate /etc/farlink/config.toml",
 		RunE: func(c *cobra.Command, args []string) error {
 			all := []profiles.Problem{}
 			for _, file := range args {
@@ -137,11 +139,23 @@ func validate(in io.Reader, file string) ([]profiles.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, problems := profiles.Parse(text)
+	problems := check(text)
 	for i := range problems {
 		problems[i] = problems[i].In(file)
 	}
 	return problems, nil
+}
+
+// check reads a profile or, when it has pairs of ports, the configuration of
+// a box.
+func check(text []byte) []profiles.Problem {
+	var document struct{ Pairs any }
+	if _, err := toml.Decode(string(text), &document); err == nil && document.Pairs != nil {
+		_, problems := appliance.ParseConfig(text)
+		return problems
+	}
+	_, problems := profiles.Parse(text)
+	return problems
 }
 
 // readFile reads a file, or standard input for "-"; at most 1 MB.

@@ -247,6 +247,8 @@ func TestStatuses(t *testing.T) {
 		{"validate " + bad, 1, "bad.toml:7: up.loss.probability: got -1, want"},
 		{"validate " + unknown, 1, `unknown.toml:2: down.loss.foo: got unknown key "foo"`},
 		{"validate " + unknown, 1, `unknown.toml:4: up.bar: got unknown key "bar"`},
+		{"validate ../../../docs/config.toml", 0, "ok"},
+		{"status", 1, "want --lab NAME or --api ADDRESS"},
 		{"validate /nowhere", 1, "no such file"},
 		{"profiles", 0, "geo/qirse-sat"},
 		{"profiles --json", 0, `"name": "geo/qirse-sat"`},
