@@ -24,6 +24,10 @@ type Config struct {
 type APIConfig struct {
 	Listen       string        `toml:"listen"`
 	AllowedHosts []string      `toml:"allowed_hosts"`
+	Open         string        `toml:"open"`
+	TLS          string        `toml:"tls"`
+	Certificate  string        `toml:"certificate"`
+	Key          string        `toml:"key"`
 	Tokens       []TokenConfig `toml:"tokens"`
 }
 
@@ -80,6 +84,8 @@ func (c *Config) fill() {
 	}
 	set(&c.State, DefaultState)
 	set(&c.API.Listen, DefaultListen)
+	set(&c.API.Open, "none")
+	set(&c.API.TLS, "off")
 	for i := range c.API.Tokens {
 		set(&c.API.Tokens[i].Scope, "drive")
 	}
@@ -142,6 +148,7 @@ func (c *Config) check() (bad Problems) {
 		}
 		p.check(path, say)
 	}
+	c.API.check(say)
 	for i, t := range c.API.Tokens {
 		path := fmt.Sprintf("api.tokens[%d].", i)
 		if !tokenName.MatchString(t.Name) {
@@ -155,6 +162,23 @@ func (c *Config) check() (bad Problems) {
 		}
 	}
 	return bad
+}
+
+func (a APIConfig) check(say link.Report) {
+	if !slices.Contains([]string{"none", "read", "drive"}, a.Open) {
+		say("api.open", fmt.Sprintf("%q", a.Open), "none, read or drive")
+	}
+	if !slices.Contains([]string{"off", "self", "own"}, a.TLS) {
+		say("api.tls", fmt.Sprintf("%q", a.TLS), "off, self or own")
+	}
+	for _, file := range []struct{ key, path string }{{"api.certificate", a.Certificate}, {"api.key", a.Key}} {
+		if a.TLS == "own" && file.path == "" {
+			say(file.key, "nothing", `the path of a PEM file, as api.tls is "own"`)
+		}
+		if a.TLS != "own" && file.path != "" {
+			say(file.key, fmt.Sprintf("%q", file.path), `nothing, or api.tls = "own"`)
+		}
+	}
 }
 
 func (p PairConfig) check(path string, say link.Report) {

@@ -20,7 +20,7 @@ func TestReferenceConfig(t *testing.T) {
 	}
 	want := Config{
 		Name: "bench-3", State: DefaultState,
-		API: APIConfig{Listen: DefaultListen, AllowedHosts: []string{"bench-3.lab.example"},
+		API: APIConfig{Listen: DefaultListen, AllowedHosts: []string{"bench-3.lab.example"}, Open: "none", TLS: "off",
 			Tokens: []TokenConfig{{"ci", "drive", "flk_change-me-please"}}},
 		Pairs: []PairConfig{{Name: "main", A: "eth1", B: "eth2", Fallback: Bypass, FailAfter: DefaultFailAfter,
 			Memory: DefaultMemory, Boot: Want{Mode: Emulate, Link: Link{Profile: DefaultProfile}}}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,8 +110,44 @@ func (d *daemon) face() (err error) {
 	if err != nil {
 		return err
 	}
-	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Hosts: d.config.API.AllowedHosts, Log: d.log})
+	open, err := access.ParseScope(d.config.API.Open)
+	if err != nil {
+		return err
+	}
+	if err := d.secure(); err != nil {
+		return err
+	}
+	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Open: open,
+		Secure: d.config.API.TLS != "off", Hosts: d.config.API.AllowedHosts, Log: d.log})
 	return err
+}
+
+// secure puts TLS around the address, if that is configured.
+func (d *daemon) secure() (err error) {
+	var c tls.Certificate
+	var made bool
+	switch a := d.config.API; a.TLS {
+	case "off":
+		return nil
+	case "self":
+		c, made, err = access.SelfMade(d.config.State, access.OwnNames(a.AllowedHosts), time.Now())
+	default:
+		c, err = tls.LoadX509KeyPair(a.Certificate, a.Key)
+	}
+	if err != nil {
+		return fmt.Errorf("api.tls: %w", err)
+	}
+	d.log.Info("TLS", "fingerprint_sha256", access.Fingerprint(c), "new", made)
+	d.listen = tls.NewListener(d.listen, access.TLS(c))
+	return nil
+}
+
+// scheme is how the API is called.
+func (d *daemon) scheme() string {
+	if d.config.API.TLS == "off" {
+		return "http://"
+	}
+	return "https://"
 }
 
 // accept lets the tokens of the configuration in, and no others of an
@@ -133,7 +170,7 @@ func (d *daemon) accept(tokens []appliance.TokenConfig) error {
 
 // run runs box and API side by side; the first to fail ends the others.
 func (d *daemon) run(ctx context.Context) error {
-	where := appliance.Daemon{PID: os.Getpid(), API: "http://" + reachable(d.listen.Addr())}
+	where := appliance.Daemon{PID: os.Getpid(), API: d.scheme() + reachable(d.listen.Addr())}
 	if err := d.store.Save(appliance.DaemonFile, where); err != nil {
 		return errors.Join(err, d.listen.Close(), d.box.Close())
 	}
