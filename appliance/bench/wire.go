@@ -1,0 +1,408 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"farlink/emulator/link"
+	"farlink/emulator/netlab"
+	"farlink/emulator/wire/steer"
+)
+
+// Wire lists the cases of the wire.
+func Wire() []Case {
+	return []Case{
+		{"throughput", throughput}, {"packet-rate", packetRate}, {"delay", delay}, {"idle", idle},
+		{"added-latency", addedLatency}, {"busy-daemon", busyDaemon}, {"rate", rate}, {"burst", burst},
+		{"held", held}, {"swap", swap}, {"kill", kill}, {"hang", hang},
+	}
+}
+
+// throughput compares TCP over the profile clear with the wire without a
+// model, with the bypass and with a kernel bridge, interleaved.
+func throughput(ctx context.Context, b *Bench) error {
+	clear, err := shipped("clear")
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	got := map[string][]float64{}
+	measure := func(name string) error {
+		t, err := netlab.TCP(r.A, r.B, time.Second)
+		got[name] = append(got[name], t.Mbits())
+		return err
+	}
+	for range b.Rounds {
+		err := errors.Join(
+			measure("bare"), apply(r, clear), measure("clear"),
+			r.SetMode(steer.Bypass), measure("bypass"), r.stop(),
+			r.Bridge(), measure("bridge"), r.Unbridge(), r.start(ctx))
+		if err != nil {
+			return err
+		}
+	}
+	b.against("TCP, profile clear", "Mbit/s", "bare AF_XDP loop", got["clear"], got["bare"], 0.9)
+	b.against("TCP, profile clear, beside a bridge", "Mbit/s", "kernel bridge", got["clear"], got["bridge"], 0.40)
+	b.against("TCP, bypass", "Mbit/s", "kernel bridge", got["bypass"], got["bridge"], 0.85)
+	return nil
+}
+
+func apply(r *rig, doc []byte) error {
+	_, err := r.Apply(doc)
+	return err
+}
+
+// packetRate floods 64-byte frames (60 and FCS) one way at a little over the
+// target.
+func packetRate(ctx context.Context, b *Bench) error {
+	clear, err := shipped("clear")
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, clear)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var rates, losses []float64
+	for range b.Rounds {
+		f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Rate: 505e3, For: time.Second})
+		if err != nil {
+			return err
+		}
+		rates, losses = append(rates, f.PerSecond()/1e3), append(losses, f.Loss()*100)
+	}
+	b.atLeast("64-byte frames one way", "kpps", rates, 500)
+	b.atMost("64-byte frames lost", "%", losses, 0.1)
+	return nil
+}
+
+// delay holds the asked delay against the kernel's stamps at the endpoints,
+// and the engine's own book against them.
+func delay(ctx context.Context, b *Bench) error {
+	for _, d := range []link.Duration{10 * link.Millisecond, 300 * link.Millisecond} {
+		for _, loaded := range []bool{false, true} {
+			if err := delayCase(ctx, b, d, loaded); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func delayCase(ctx context.Context, b *Bench, d link.Duration, loaded bool) error {
+	doc, err := delayed(d)
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var p50, p99, least, apart []float64
+	for range b.Rounds + 2 {
+		s, err := r.probe(doc, loaded)
+		if err != nil {
+			return err
+		}
+		asked := time.Duration(d)
+		p50 = append(p50, us(s.delays.Quantile(.5)-asked))
+		p99 = append(p99, us(s.delays.Quantile(.99)-asked))
+		least = append(least, us(s.delays.Quantile(0)-asked))
+		apart = append(apart, us(s.delays.Quantile(.5)-asked-time.Duration(s.own)))
+	}
+	name := fmt.Sprintf("delay error at %v, idle", d)
+	if loaded {
+		name = fmt.Sprintf("delay error at %v, 100 Mbit/s", d)
+	}
+	b.atMost(name+", p50", "us", p50, 15)
+	b.atMost(name+", p99", "us", p99, 300)
+	b.atLeast(name+", least (never early)", "us", least, 0)
+	b.atMost(name+", witness beyond the ledger, p50", "us", apart, 20)
+	return nil
+}
+
+func us(d time.Duration) float64 { return float64(d) / 1e3 }
+
+// probed is one round of probes, and the ledger's own median lateness of it.
+type probed struct {
+	delays netlab.Delays
+	own    int64
+}
+
+func (r *rig) probe(doc []byte, loaded bool) (s probed, err error) {
+	if _, err := r.Run(doc); err != nil {
+		return s, err
+	}
+	wait := func() error { return nil }
+	if loaded {
+		wait = r.load(100e6, 1100*time.Millisecond)
+	}
+	s.delays, err = netlab.Probe(r.A, r.B, netlab.ProbeOptions{})
+	if err := errors.Join(err, wait()); err != nil {
+		return s, err
+	}
+	time.Sleep(120 * time.Millisecond) // the book is published each 100 ms
+	book := r.Stats().Ways[link.Up].Book
+	s.own = int64(book.Lateness.Quantile(.5))
+	return s, nil
+}
+
+// idle is what an engine costs that has nothing to do.
+func idle(ctx context.Context, b *Bench) error {
+	doc, err := shipped("geo/qirse-sat")
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	pid := r.Report().PID
+	var shares []float64
+	for range b.Rounds {
+		before, err := cpu(pid)
+		if err != nil {
+			return err
+		}
+		time.Sleep(4 * time.Second)
+		after, err := cpu(pid)
+		if err != nil {
+			return err
+		}
+		shares = append(shares, 100*(after-before).Seconds()/4)
+	}
+	b.atMost("engine CPU when idle", "% of a core", shares, 1)
+	return nil
+}
+
+// addedLatency is what the wire adds with no delay asked.
+func addedLatency(ctx context.Context, b *Bench) error {
+	doc, err := shipped("clear")
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var p50 []float64
+	for range b.Rounds + 2 {
+		s, err := r.probe(doc, false)
+		if err != nil {
+			return err
+		}
+		p50 = append(p50, us(s.delays.Quantile(.5)))
+	}
+	b.atMost("added latency at zero delay, p50", "us", p50, 150)
+	return nil
+}
+
+// busyDaemon makes 200 MB/s of garbage in the process that holds the engine
+// and compares the tail of the delay error with a quiet one, interleaved.
+func busyDaemon(ctx context.Context, b *Bench) error {
+	doc, err := delayed(10 * link.Millisecond)
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var quiet, busy []float64
+	for range b.Rounds + 2 {
+		s, err := r.probe(doc, true)
+		if err != nil {
+			return err
+		}
+		quiet = append(quiet, us(s.delays.Quantile(.99))-1e4)
+		stop := garbage()
+		s, err = r.probe(doc, true)
+		stop()
+		if err != nil {
+			return err
+		}
+		busy = append(busy, us(s.delays.Quantile(.99))-1e4)
+	}
+	f := Figure{Name: "delay error p99 beside a busy daemon", Unit: "us", Value: Median(busy), Samples: busy,
+		Peer: "quiet daemon", PeerAt: Median(quiet), PeerAll: quiet, Target: "< 2 × quiet daemon", Verdict: Pass}
+	f.Ratio = f.Value / f.PeerAt
+	if f.Ratio >= 2 {
+		f.Verdict = Fail
+	}
+	b.add(f)
+	return nil
+}
+
+// garbage makes 200 MB/s of it until stopped.
+func garbage() (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		keep := make([][]byte, 64)
+		every := time.NewTicker(10 * time.Millisecond)
+		defer every.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-every.C:
+				for i := range 512 { // 2 MB in 4 kB pieces
+					keep[i%64] = make([]byte, 4096)
+				}
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// held keeps 300 ms of 1 Gbit/s inside the link.
+func held(ctx context.Context, b *Bench) error {
+	doc, err := delayed(300 * link.Millisecond)
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var rates, losses []float64
+	for range b.Rounds {
+		f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Size: 1514, Rate: 1e9 / 8 / 1514, For: time.Second, Wait: 500 * time.Millisecond})
+		if err != nil {
+			return err
+		}
+		rates, losses = append(rates, float64(f.Sent)*1514*8/f.For.Seconds()/1e6), append(losses, 100*f.Loss())
+	}
+	b.note("offered to 300 ms of delay", "Mbit/s", rates)
+	b.atMost("lost of 1 Gbit/s held for 300 ms", "%", losses, 0)
+	return nil
+}
+
+// swap changes the profile again and again under load.
+func swap(ctx context.Context, b *Bench) error {
+	r, err := newRig(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var docs [2][]byte
+	for i, d := range []link.Duration{5 * link.Millisecond, 20 * link.Millisecond} {
+		if docs[i], err = delayed(d); err != nil {
+			return err
+		}
+	}
+	stream := make(chan error, 1)
+	var got netlab.Streamed
+	seconds := time.Duration(b.Swaps)*12*time.Millisecond + time.Second
+	go func() {
+		var err error
+		got, err = netlab.Stream(r.A, r.B, netlab.StreamOptions{Rate: 5000, For: seconds, Size: 600})
+		stream <- err
+	}()
+	var took []float64
+	for i := range b.Swaps {
+		a, err := r.Apply(docs[i%2])
+		if err != nil {
+			return err
+		}
+		took = append(took, float64(a.Switch)/1e6)
+		time.Sleep(8 * time.Millisecond)
+	}
+	if err := <-stream; err != nil {
+		return err
+	}
+	b.atMost(fmt.Sprintf("change of profile under load (%d)", b.Swaps), "ms", took, 5)
+	b.atMost("frames lost in these changes", "frames", []float64{float64(got.Lost())}, 0)
+	b.atMost("frames reordered in these changes", "frames", []float64{float64(got.Reordered)}, 0)
+	return nil
+}
+
+// kill ends the engine by force at random instants and measures until frames
+// pass again.
+func kill(ctx context.Context, b *Bench) error {
+	return outage(ctx, b, b.Kills, "gap after kill -9 of the engine", 50, func(r *rig) error {
+		return unix.Kill(r.Report().PID, unix.SIGKILL)
+	})
+}
+
+// hang stops the engine where it is: it does not beat any more.
+func hang(ctx context.Context, b *Bench) error {
+	return outage(ctx, b, min(b.Kills, 10), "gap after the engine hangs", 300, func(r *rig) error {
+		return unix.Kill(r.Report().PID, unix.SIGSTOP)
+	})
+}
+
+func outage(ctx context.Context, b *Bench, times int, name string, bound float64, strike func(*rig) error) error {
+	doc, err := shipped("clear")
+	if err != nil {
+		return err
+	}
+	r, err := newRig(ctx, doc)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var gaps []float64
+	for range times {
+		gap, err := r.strike(strike)
+		if err != nil {
+			return err
+		}
+		gaps = append(gaps, gap)
+		unix.Kill(r.Report().PID, unix.SIGKILL)
+		<-r.Done()
+		if err := r.start(ctx); err != nil {
+			return fmt.Errorf("take over after it: %w", err)
+		}
+	}
+	worst := 0.0
+	for _, g := range gaps {
+		worst = max(worst, g)
+	}
+	b.atMost(name, "ms", gaps, bound)
+	b.note(name+", worst", "ms", []float64{worst})
+	return nil
+}
+
+// strike streams frames, strikes at a random instant and returns the ms until
+// one that was sent after it comes.
+func (r *rig) strike(strike func(*rig) error) (float64, error) {
+	type result struct {
+		s   netlab.Streamed
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		s, err := netlab.Stream(r.A, r.B, netlab.StreamOptions{Rate: 2000, For: 800 * time.Millisecond})
+		done <- result{s, err}
+	}()
+	time.Sleep(100*time.Millisecond + time.Duration(rand.IntN(100))*time.Millisecond)
+	at := time.Now()
+	if err := strike(r); err != nil {
+		return 0, err
+	}
+	got := <-done
+	if got.err != nil {
+		return 0, got.err
+	}
+	gap := got.s.PassedAgain(at)
+	if gap < 0 {
+		return 0, errors.New("no frame passed after it")
+	}
+	return float64(gap) / 1e6, nil
+}
