@@ -102,8 +102,8 @@ func (l *line) served() bool {
 // act does what an entry does once, when it begins.
 func (l *line) act(e *profiles.Entry, at link.Time) {
 	s := l.station
-	// Both ways come by; a handover is one.
-	if e.Handover > 0 && s.ue != nil && l.way == link.Down {
+	// Both ways come by at one instant; the second changes nothing more.
+	if e.Handover > 0 && s.ue != nil {
 		s.ue.Handover(at, e.Handover, s.profile.LTE.Mobility.Forwarding != "seamless")
 	}
 	if s.terminal == nil || l.way != link.Up {

@@ -31,15 +31,15 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// effort is long enough for 20,000 full frames of the slower way, unless the
-// faster would take more than 60,000 meanwhile, or for the bursts of a
+// effort is long enough for 20,000 full frames of the slower way, for 1,500
+// if the faster would take more than 60,000 meanwhile, or for the bursts of a
 // channel in time, and no longer.
 func effort(p *profiles.Profile) sim.Effort {
 	slow, fast := p.Rate(link.Down), p.Rate(link.Up)
 	if slow == 0 || fast > 0 && fast < slow {
 		slow, fast = fast, slow
 	}
-	length := min(slow.Time(20000*1514), max(fast, slow).Time(60000*1514))
+	length := min(slow.Time(20000*1514), max(max(fast, slow).Time(60000*1514), slow.Time(1500*1514)))
 	if p.Down.Loss.GilbertTime != nil {
 		length = 400 * link.Second
 	}
@@ -47,7 +47,7 @@ func effort(p *profiles.Profile) sim.Effort {
 		length = min(120*link.Second, p.LEO.Down.Time(700_000*1514)) // four to eight changes
 	}
 	length = min(max(length, 300*link.Millisecond), 400*link.Second)
-	return sim.Effort{Idle: 10 * link.Second, Warm: 2*p.RTT() + 1200*link.Millisecond, Saturated: length}
+	return sim.Effort{Idle: 10 * link.Second, Warm: 4*p.RTT() + 1200*link.Millisecond, Saturated: length}
 }
 
 func compare(t *testing.T, p *profiles.Profile, got sim.Figures) {

@@ -1,0 +1,117 @@
+package emulator
+
+import (
+	"testing"
+
+	"farlink/emulator/link"
+	"farlink/emulator/linktest"
+)
+
+// trickle sends a packet each 20 ms for a time and returns the log.
+func trickle(e *Emulator, w link.Way, length link.Duration) *linktest.Log {
+	s := &wayStage{e, w}
+	var packets []link.Packet
+	for at := link.Time(0); at < link.Time(length); at = at.Add(20 * link.Millisecond) {
+		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Size: 200})
+	}
+	return linktest.Drive(s, packets, linktest.EventByEvent(s), link.Time(length)+link.Time(20*link.Second))
+}
+
+// A handover in a cell interrupts both ways: what comes meanwhile waits until
+// its end, 1.2 s, and nothing is lost.
+func TestTimelineHandoverInCell(t *testing.T) {
+	const doc = "[lte.harq]\nbler = -1.0\n[lte.access]\ngrants = \"prescheduled\"\n[[timeline]]\nat = \"1s\"\nhandover = \"200ms\"\n"
+	for _, w := range link.Ways {
+		log := trickle(one(t, parse(t, doc), 1), w, 2*link.Second)
+		if n := len(log.Delivered()); n != 100 {
+			t.Fatalf("%s: %d of 100 delivered", w, n)
+		}
+		linktest.Ordered(t, log)
+		for _, p := range log.Delivered() {
+			sent := link.Time(p.Seq) * link.Time(20*link.Millisecond)
+			in := sent >= link.Time(link.Second) && sent < link.Time(1180*link.Millisecond)
+			if end := link.Time(1200 * link.Millisecond); in && (p.When < end || p.When > end+link.Time(30*link.Millisecond)) || !in && p.When-sent > link.Time(40*link.Millisecond) {
+				t.Errorf("%s: the packet of %v ms arrives at %v ms", w, sent/1000000, p.When/1000000)
+			}
+		}
+	}
+}
+
+// A terminal that is logged off loses what comes; it logs on again.
+func TestTimelineStation(t *testing.T) {
+	const doc = "[dama.station]\ncra = \"256kbit/s\"\n[up.path]\ndelay = \"250ms\"\n" +
+		"[[timeline]]\nat = \"4s\"\nstation = \"logoff\"\n[[timeline]]\nat = \"6s\"\nstation = \"logon\"\n"
+	log := trickle(one(t, parse(t, doc), 1), link.Up, 12*link.Second)
+	var first, last link.Time
+	for _, f := range log.Fates {
+		sent := link.Time(f.Packet.Seq) * link.Time(20*link.Millisecond)
+		if f.Cause.Reason == link.NoStation {
+			if first == 0 {
+				first = sent
+			}
+			last = sent
+		}
+	}
+	if first < link.Time(3900*link.Millisecond) || first > link.Time(4100*link.Millisecond) || last < link.Time(5900*link.Millisecond) || last > link.Time(9*link.Second) {
+		t.Errorf("lost for want of a station from %v to %v ms, want from 4000 to somewhat behind 6000", first/1000000, last/1000000)
+	}
+}
+
+// No kind of link allocates for a packet.
+func TestNoAllocsOfMedia(t *testing.T) {
+	for name, doc := range map[string]string{
+		"cell":        "[lte]\nprb = 50\n",
+		"return link": "[dama.station]\ncra = \"700kbit/s\"\n[up.path]\ndelay = \"250ms\"\n",
+		"low orbit":   "[leo]\nup = \"20Mbit/s\"\nspread = 1.6\n",
+		"carrier":     "[up.carrier]\nsymbol_rate = 10e6\n[up.carrier.downlink]\nes_n0 = 9.0\n[up.path]\ndelay = \"250ms\"\n",
+		"wlan":        "[up.wlan]\nrate = \"20Mbit/s\"\ndistance_m = 80.0\n",
+		"delivery":    "[up.delivery]\ntimes_ms = [1, 2, 3, 4]\n",
+		"trace":       "[up.trace]\nend = \"loop\"\nperiod = \"2s\"\nstep = [{at = \"0\", rate = \"9Mbit/s\", delay = \"20ms\"}, {at = \"1s\", rate = \"5Mbit/s\", loss = 0.1}]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			linktest.NoAllocs(t, &wayStage{one(t, parse(t, doc), 1), link.Up}, 13*link.Millisecond)
+		})
+	}
+}
+
+// BenchmarkGEO is the cost of a packet through a whole satellite link,
+// arrival and classification included.
+func BenchmarkGEO(b *testing.B) {
+	p := parse(b, "[up.queue]\nrate = \"20Mbit/s\"\n[up.loss]\nprobability = 0.01\n[up.path]\ndelay = \"300ms\"\n"+
+		"[up.path.jitter]\ndistribution = \"normal\"\nspread = \"2ms\"\nhalf_life = \"1s\"\n")
+	e := one(b, p, 1)
+	frame := frameOf(typ4, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append(ports, make([]byte, 958)...)...))
+	var sink nothing
+	now := link.Time(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(link.Millisecond)
+		e.Arrive(link.Up, now, 0, frame, sink)
+		if e.Next(link.Up) <= now {
+			e.Run(link.Up, now, sink)
+		}
+	}
+}
+
+func FuzzArrive(f *testing.F) {
+	f.Add(frameOf(vlan5, typ4, ipv4(1, 17, 0, "10.0.0.1", "10.0.0.2", ports...)), []byte(`{"rules":[{"vlan":"5","link":"main"},{"prefix":"10.0.0.0/8","link":"pass"}]}`))
+	f.Add([]byte{}, []byte(`{"rules":[{"from":"a","mac":"02:00:00:00:00:0a","dscp":"46","protocol":"udp","port":"1-9","link":"main"}],"default":"pass"}`))
+	p := parse(f, "[up.corrupt]\nprobability = 1.0\n[down.corrupt]\nprobability = 1.0")
+	f.Fuzz(func(t *testing.T, frame, doc []byte) {
+		spec, _ := ParseSpec(doc)
+		spec.Links = []LinkSpec{{Name: "main", Profile: p}}
+		e, err := New(spec)
+		if err != nil || len(frame) > 9216 {
+			return
+		}
+		for _, w := range link.Ways {
+			var log linktest.Log
+			e.Arrive(w, 5, 7, frame, &log)
+			e.Run(w, 1e9, &log)
+			if len(log.Fates) != 1 {
+				t.Fatalf("%d fates of one frame", len(log.Fates))
+			}
+			e.Finish(log.Fates[0].Packet, w, frame)
+		}
+	})
+}
