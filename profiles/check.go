@@ -49,7 +49,16 @@ func (r *reader) checkBuffer(p *Profile, w link.Way) {
 	cap := link.Rate(float64(has) * 8 / delay.Seconds())
 	r.report(w.String()+".queue.limit", q.Limit.String(), fmt.Sprintf(
 		"%v at %v needs %s of queue, limit is %v: would cap at %s; raise or omit the limit, or say shallow_queue = true",
-		delay, q.Rate, roundSize(need), q.Limit, roundRate(cap)))
+		short(delay), q.Rate, roundSize(need), q.Limit, roundRate(cap)))
+}
+
+// short writes a duration for people: to the microsecond below 10 ms, to the
+// tenth of a millisecond above.
+func short(d link.Duration) string {
+	if d < 10*link.Millisecond {
+		return (d / link.Microsecond * link.Microsecond).String()
+	}
+	return (d / (100 * link.Microsecond) * (100 * link.Microsecond)).String()
 }
 
 // roundSize and roundRate write a figure for people, in two or three digits.

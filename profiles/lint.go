@@ -115,7 +115,7 @@ var wayRules = []Rule{
 	}},
 	{"gilbert-shorter-than-packet", "fades shorter than a packet", func(l *lint) {
 		if g := l.way.Loss.GilbertTime; g != nil && l.p.Rate(l.w) > 0 && g.Bad < l.p.Rate(l.w).Time(fullFrame) {
-			l.say("loss.gilbert_time.bad", g.Bad, "longer than a full frame, "+l.p.Rate(l.w).Time(fullFrame).String())
+			l.say("loss.gilbert_time.bad", g.Bad, "longer than a full frame, "+short(l.p.Rate(l.w).Time(fullFrame)))
 		}
 	}},
 	{"corrupt-heavy", "damage to more than 10 %", func(l *lint) {
@@ -211,7 +211,7 @@ var queueRules = []Rule{
 			target = q.CoDel.Target
 		}
 		if frame := q.Rate.Time(fullFrame); q.Discipline == "codel" && target < frame {
-			l.say("queue.codel.target", target, "a full frame's time or more, "+frame.String()+" (RFC 8289, 4.4)")
+			l.say("queue.codel.target", target, "a full frame's time or more, "+short(frame)+" (RFC 8289, 4.4)")
 		}
 	}},
 	{"codel-interval-short", "a CoDel interval shorter than the round trip", func(l *lint) {
@@ -221,7 +221,7 @@ var queueRules = []Rule{
 			interval = q.CoDel.Interval
 		}
 		if q.Discipline == "codel" && interval < rtt*9/10 {
-			l.say("queue.codel.interval", interval, "about the round trip, "+rtt.String()+" (RFC 8289, 4.3)")
+			l.say("queue.codel.interval", interval, "about the round trip, "+short(rtt)+" (RFC 8289, 4.3)")
 		}
 	}},
 	{"red-above-limit", "RED thresholds that the queue never reaches", func(l *lint) {

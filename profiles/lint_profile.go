@@ -22,13 +22,13 @@ var profileRules = []Rule{
 	{"delay-one-way", "a delay one way only", func(l *lint) {
 		down, up := l.p.Delay(link.Down), l.p.Delay(link.Up)
 		if max(down, up) >= 5*link.Millisecond && min(down, up) == 0 {
-			l.say(l.faster()+".path.delay", "none", "a delay both ways: the round trip is their sum, "+l.p.RTT().String()+" here")
+			l.say(l.faster()+".path.delay", "none", "a delay both ways: the round trip is their sum, "+short(l.p.RTT())+" here")
 		}
 	}},
 	{"delay-asymmetric", "delays that differ by more than four times", func(l *lint) {
 		down, up := l.p.Delay(link.Down), l.p.Delay(link.Up)
 		if min(down, up) > 0 && max(down, up) > 20*link.Millisecond && max(down, up) > 4*min(down, up) {
-			l.say(l.faster()+".path.delay", min(down, up), "about the other way's, "+max(down, up).String()+"; signals travel alike both ways")
+			l.say(l.faster()+".path.delay", min(down, up), "about the other way's, "+short(max(down, up))+"; signals travel alike both ways")
 		}
 	}},
 	{"rates-swapped", "up more than four times down", func(l *lint) {
@@ -45,7 +45,7 @@ var profileRules = []Rule{
 	}},
 	{"expect-rtt-too-short", "an expected round trip shorter than light's", func(l *lint) {
 		if e := l.p.Expect.RTT; e > 0 && e < l.p.RTT()*95/100 && l.p.LEO == nil {
-			l.say("expect.rtt", e, "at least the propagation's round trip, "+l.p.RTT().String())
+			l.say("expect.rtt", e, "at least the propagation's round trip, "+short(l.p.RTT()))
 		}
 	}},
 	{"expect-rate-too-high", "an expected rate above the link's", func(l *lint) {
@@ -85,7 +85,7 @@ var profileRules = []Rule{
 	{"geo-and-delay", "a satellite's delay twice", func(l *lint) {
 		for _, w := range link.Ways {
 			if d := l.p.Of(w).Path.Delay; l.p.Geo != nil && d >= 100*link.Millisecond {
-				l.say(w.String()+".path.delay", d, "less than 100ms beside [geo], which adds "+l.p.Geo.Delay().String())
+				l.say(w.String()+".path.delay", d, "less than 100ms beside [geo], which adds "+short(l.p.Geo.Delay()))
 			}
 		}
 	}},
@@ -101,12 +101,12 @@ var profileRules = []Rule{
 	}},
 	{"lte-far", "a cell behind a satellite's delay", func(l *lint) {
 		if l.p.LTE != nil && l.p.RTT() > 300*link.Millisecond {
-			l.say("lte", "a round trip of "+l.p.RTT().String()+" behind it", "at most 300ms to a core network")
+			l.say("lte", "a round trip of "+short(l.p.RTT())+" behind it", "at most 300ms to a core network")
 		}
 	}},
 	{"return-without-delay", "a satellite return link without a satellite's delay", func(l *lint) {
 		if l.p.DAMA != nil && l.p.Delay(link.Up) < 100*link.Millisecond {
-			l.say("dama", "a delay of "+l.p.Delay(link.Up).String()+" up", "up.path.delay of a hop, 250ms, or [geo]")
+			l.say("dama", "a delay of "+short(l.p.Delay(link.Up))+" up", "up.path.delay of a hop, 250ms, or [geo]")
 		}
 	}},
 	{"return-hop-differs", "requests that take another way than packets", func(l *lint) {
@@ -115,7 +115,7 @@ var profileRules = []Rule{
 		}
 		hop, up := l.p.Return().Complete().Hop, l.p.Delay(link.Up)
 		if hop > 2*up || up > 2*hop {
-			l.say("dama.hop", hop, "about the delay up, "+up.String()+": requests take the same way")
+			l.say("dama.hop", hop, "about the delay up, "+short(up)+": requests take the same way")
 		}
 	}},
 	{"timeline-cut-for-ever", "a cut that does not end", func(l *lint) {

@@ -44,6 +44,47 @@ func TestReference(t *testing.T) {
 	checkReference(t, doc)
 }
 
+// The examples of docs/profiles.md are documents without a problem.
+func TestExamples(t *testing.T) {
+	doc, err := os.ReadFile("../docs/profiles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllSubmatch(doc, -1)
+	if len(blocks) < 2 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	for _, b := range blocks {
+		text := string(b[1])
+		if _, problems := Parse([]byte(text)); len(problems) > 0 {
+			t.Errorf("%v in\n%s", problems, text)
+		}
+	}
+}
+
+// docs/profiles.md lists the lint rules as the code has them.
+func TestRulesDocumented(t *testing.T) {
+	const file = "../docs/profiles.md"
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| rule | what it finds |\n|---|---|\n")
+	for _, r := range Rules() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.Name, r.About)
+	}
+	table := regexp.MustCompile(`(?s)\| rule \|.*?\n\n|@RULES@\n\n`)
+	want := table.ReplaceAllLiteral(doc, []byte(b.String()+"\n"))
+	if *update {
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(doc, want) {
+		t.Error("docs/profiles.md does not list the rules as they are: go test ./profiles -run Documented -update")
+	}
+}
+
 // checkReference reads the document as users' documents are read.
 func checkReference(t *testing.T, doc []byte) {
 	r := &reader{}
