@@ -2,6 +2,7 @@ package trace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"farlink/emulator/link"
@@ -10,8 +11,8 @@ import (
 )
 
 // Capture reads a capture of packets that left a saturated link as the
-// opportunities that it had: whenever 1500 bytes of IP have come together
-// there was one. It fits only where the link never waited for packets.
+// opportunities that it had. It fits only where the link never waited for
+// packets.
 // Packets go by their time stamps, which must not decrease; only those of the
 // interface named are read, all if it is "".
 func Capture(f File, interfaceName string) (Way, error) {
@@ -36,17 +37,19 @@ func Capture(f File, interfaceName string) (Way, error) {
 			return Way{}, err
 		}
 	}
-	return c.finish()
+	w, err := c.served.Way()
+	if err != nil {
+		err = &Error{File: f.Name, Text: err.Error()}
+	}
+	return w, err
 }
 
 // captured is a capture being turned into opportunities.
 type captured struct {
 	file   string
 	begin  int64 // ns
-	last   int64 // ms
-	credit int
 	seen   bool
-	times  []int64
+	served Served
 }
 
 func (c *captured) take(n int, p pcap.Packet, linkType uint16) error {
@@ -57,26 +60,56 @@ func (c *captured) take(n int, p pcap.Packet, linkType uint16) error {
 		c.seen, c.begin = true, p.Time
 	}
 	at := p.Time - c.begin
-	if at < 0 || at/1e6 < c.last {
-		return c.fault("packet %d is stamped before the one before it: not monotonic", n)
-	}
 	if at > maxSeconds*1e9 {
 		return c.fault("packet %d comes more than a year after the first", n)
 	}
-	c.last = at / 1e6
-	c.credit += ipLength(p.Length, linkType)
-	for c.credit >= mahimahiSize {
-		if len(c.times) == Most {
-			return c.fault("more than %d opportunities", Most)
-		}
-		c.times = append(c.times, c.last)
-		c.credit -= mahimahiSize
+	if err := c.served.Add(link.Time(at), ipLength(p.Length, linkType)); err != nil {
+		return c.fault("packet %d: %v", n, err)
 	}
 	return nil
 }
 
 func (c *captured) fault(format string, args ...any) error {
 	return (&lines{file: c.file}).whole(format, args...)
+}
+
+// Served turns what a saturated link let through into the opportunities that
+// it had: whenever 1500 bytes of IP have come together there was one.
+type Served struct {
+	last   int64 // ms
+	credit int
+	times  []int64
+}
+
+// Add notes bytes of IP that left at an instant, not before the last.
+func (s *Served) Add(at link.Time, size int) error {
+	ms := int64(at / link.Time(link.Millisecond))
+	if at < 0 || ms < s.last {
+		return errors.New("left before what left before it: not monotonic")
+	}
+	s.last = ms
+	for s.credit += size; s.credit >= mahimahiSize; s.credit -= mahimahiSize {
+		if len(s.times) == Most {
+			return fmt.Errorf("more than %d opportunities", Most)
+		}
+		s.times = append(s.times, ms)
+	}
+	return nil
+}
+
+// Way returns the opportunities; the last instant is the length of a round.
+func (s *Served) Way() (Way, error) {
+	switch {
+	case len(s.times) == 0:
+		return Way{}, errors.New("less than 1500 bytes, want those of one opportunity or more")
+	case s.last == 0:
+		return Way{}, errors.New("all packets within a millisecond: a round would have no length")
+	}
+	times := s.times
+	if times[len(times)-1] < s.last {
+		times = append(times, s.last)
+	}
+	return Way{Delivery: &stage.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
 }
 
 // ipLength is how many bytes of a packet are IP.
@@ -93,19 +126,6 @@ func ipLength(length int, linkType uint16) int {
 		header = 4
 	}
 	return max(length-header, 0)
-}
-
-func (c *captured) finish() (Way, error) {
-	switch {
-	case len(c.times) == 0:
-		return Way{}, c.fault("less than 1500 bytes, want those of one opportunity or more")
-	case c.last == 0:
-		return Way{}, c.fault("all packets within a millisecond: a round would have no length")
-	}
-	if c.times[len(c.times)-1] < c.last {
-		c.times = append(c.times, c.last)
-	}
-	return Way{Delivery: &stage.DeliveryConfig{Times: c.times, Size: mahimahiSize}}, nil
 }
 
 // Length returns how long a course is: its period, or its last instant.

@@ -141,7 +141,7 @@ func TestCaptureFaults(t *testing.T) {
 		{file("hello"), "x: capture: byte 0: magic"},
 		{capture(t), "less than 1500 bytes"},
 		{capture(t, [2]int{0, 1500}), "all packets within a millisecond"},
-		{capture(t, [2]int{5, 1500}, [2]int{4, 1500}), "packet 1 is stamped before"},
+		{capture(t, [2]int{5, 1500}, [2]int{4, 1500}), "packet 1: left before what left before it"},
 		{capture(t, [2]int{0, 1500}, [2]int{400 * 24 * 3600 * 1000, 1500}), "more than a year"},
 	} {
 		_, err := Capture(c.f, "")

@@ -68,7 +68,7 @@ Try it without hardware:
 	}
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
-		simCommand(), replayCommand(), plotCommand(), benchCommand())
+		simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand())
 	note(root, understood)
 	return root, understood
 }

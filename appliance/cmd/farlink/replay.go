@@ -16,38 +16,42 @@ import (
 func replayCommand() *cobra.Command {
 	var s source
 	var way wayFlag
-	var out string
-	var asJSON bool
+	var t tape
 	c := &cobra.Command{
-		Use: "replay --profile P --way up|down --out OUT.pcapng CAPTURE", Short: "Put a capture through a link, packet by packet",
+		Use: "replay --profile P|--channel FILE --way up|down --out OUT.pcapng CAPTURE", Short: "Put a capture through a link, packet by packet",
 		Long: `replay puts the packets of a capture (pcap, pcapng; "-" is standard input) on a
 link at their own times and writes what becomes of each: delivered packets
 when and where they leave, lost ones when and where they are lost, with the
 fate as the packet's comment. No ports, no waiting; the same profile, seed and
-capture give the same file, byte for byte.`,
+capture give the same file, byte for byte.
+
+--record saves the channel as it was: the delay, loss or damage of each packet.
+With --channel such a recording takes the profile's place, whatever the version
+or the settings; the same capture then meets the same fates, bit for bit.`,
 		Example: `  farlink replay --profile geo/qirse-sat --seed 7 --way down --out fates.pcapng web.pcap
-  tshark -r fates.pcapng -Y 'frame.comment contains "lost"'`,
+  tshark -r fates.pcapng -Y 'frame.comment contains "lost"'
+  farlink replay --profile geo/qirse-sat --way up --record day.csv --out a.pcapng web.pcap
+  farlink replay --channel day.csv --way up --out b.pcapng web.pcap`,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.ExactArgs(1)(c, args); err != nil {
 				return err
 			}
-			if s.profile == "" || !way.set || out == "" {
-				return errors.New("want --profile, --way and --out")
+			if !way.set || t.out == "" || (s.profile == "") == (t.channel == "") {
+				return errors.New("want --way, --out and either --profile or --channel")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			profile, err := s.load(c.InOrStdin())
-			if err != nil {
-				return err
-			}
-			return replayCapture(c, profile, s.seed, way.way, args[0], out, asJSON)
+			t.in, t.way = args[0], way.way
+			return t.play(c, &s)
 		},
 	}
 	s.flags(c)
 	c.Flags().Var(&way, "way", "way of the packets: up or down")
-	c.Flags().StringVar(&out, "out", "", `capture to write ("-" is standard output)`)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
+	c.Flags().StringVar(&t.out, "out", "", `capture to write ("-" is standard output)`)
+	c.Flags().StringVar(&t.record, "record", "", "file for the channel as it was")
+	c.Flags().StringVar(&t.channel, "channel", "", "recorded channel, in place of a profile")
+	c.Flags().BoolVar(&t.json, "json", false, "print the summary as JSON")
 	return c
 }
 

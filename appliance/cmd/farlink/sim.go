@@ -14,6 +14,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
 	"farlink/emulator/sim"
+	"farlink/emulator/trace"
 	"farlink/profiles"
 )
 
@@ -98,14 +99,14 @@ func (s *simulation) understand(c *cobra.Command) error {
 }
 
 func (s *simulation) run(c *cobra.Command) error {
+	if s.in != "" {
+		return tape{in: s.in, out: s.out, way: s.way.way, json: s.json}.play(c, &s.source)
+	}
 	profile, err := s.source.load(c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.in != "":
-		return replayCapture(c, profile, s.source.seed, link.Way(s.way.way), s.in, s.out, s.json)
-	case len(s.senders) > 0:
+	if len(s.senders) > 0 {
 		return s.senderRun(c, profile)
 	}
 	figures, err := sim.Measure(func() (sim.Emulator, error) { return emulate(profile, s.source.seed) }, sim.Effort{})
@@ -180,23 +181,63 @@ func (s *source) load(in io.Reader) (*profiles.Profile, error) {
 	return nil, errors.New(strings.Join(lines, "\n"))
 }
 
-// replayCapture puts a capture through the profile's link.
-func replayCapture(c *cobra.Command, p *profiles.Profile, seed uint64, w link.Way, in, out string, asJSON bool) error {
-	e, err := emulate(p, seed)
+// tape is a capture that is put through a link.
+type tape struct {
+	in, out string
+	record  string // file for the channel as it was; "" is none
+	channel string // file of a recorded channel, in place of the profile
+	way     link.Way
+	json    bool
+}
+
+// play puts the capture through the source's link, or the recorded channel.
+func (t tape) play(c *cobra.Command, s *source) error {
+	r, err := t.link(c.InOrStdin(), s)
 	if err != nil {
 		return err
 	}
-	r := sim.Replay{Emulator: e, Way: w, Header: pcap.Header{
-		Comment: fmt.Sprintf("profile %v, seed %d, way %v", p, seed, w), Application: "farlink " + version}}
-	return playCapture(c, r, in, out, asJSON)
+	if t.record == "" {
+		return t.run(c, r)
+	}
+	return toFile(c.OutOrStdout(), t.record, func(w io.Writer) error {
+		recorder := trace.NewRecorder(w)
+		r.Meet = recorder.Meet
+		return errors.Join(t.run(c, r), recorder.Flush())
+	})
 }
 
-// playCapture runs a replay between two files and prints its summary, on
-// standard error where the capture goes to standard output.
-func playCapture(c *cobra.Command, r sim.Replay, in, out string, asJSON bool) error {
+// link builds what the capture goes through.
+func (t tape) link(stdin io.Reader, s *source) (sim.Replay, error) {
+	r := sim.Replay{Way: t.way, Header: pcap.Header{Application: "farlink " + version}}
+	if t.channel != "" {
+		f, err := os.Open(t.channel)
+		if err != nil {
+			return r, err
+		}
+		defer f.Close()
+		recording, err := trace.ReadRecording(trace.File{Name: t.channel, Reader: f})
+		if err != nil {
+			return r, err
+		}
+		r.Header.Comment = fmt.Sprintf("recorded channel %s, way %v", t.channel, t.way)
+		r.Emulator = sim.NewChannel(t.way, trace.NewReplay(recording), "recording")
+		return r, nil
+	}
+	p, err := s.load(stdin)
+	if err != nil {
+		return r, err
+	}
+	r.Header.Comment = fmt.Sprintf("profile %v, seed %d, way %v", p, s.seed, t.way)
+	r.Emulator, err = emulate(p, s.seed)
+	return r, err
+}
+
+// run runs a replay between two files and prints its summary, on standard
+// error where the capture goes to standard output.
+func (t tape) run(c *cobra.Command, r sim.Replay) error {
 	source := c.InOrStdin()
-	if in != "-" {
-		f, err := os.Open(in)
+	if t.in != "-" {
+		f, err := os.Open(t.in)
 		if err != nil {
 			return err
 		}
@@ -204,18 +245,18 @@ func playCapture(c *cobra.Command, r sim.Replay, in, out string, asJSON bool) er
 		source = f
 	}
 	var sum *sim.Summary
-	err := toFile(c.OutOrStdout(), out, func(w io.Writer) (err error) {
+	err := toFile(c.OutOrStdout(), t.out, func(w io.Writer) (err error) {
 		sum, err = r.Run(source, w)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", in, err)
+		return fmt.Errorf("%s: %w", t.in, err)
 	}
 	text := c.OutOrStdout()
-	if out == "-" {
+	if t.out == "-" {
 		text = c.ErrOrStderr()
 	}
-	if asJSON {
+	if t.json {
 		return printJSON(text, sum)
 	}
 	return printSummary(text, sum)

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"farlink/emulator/link"
+	"farlink/emulator/sim"
+	"farlink/emulator/stage"
+	"farlink/emulator/trace"
+	"farlink/profiles"
+)
+
+func traceCommand() *cobra.Command {
+	return group("trace", "Read and write the files in which others keep the course of a link",
+		traceImportCommand(), traceExportCommand())
+}
+
+// formats are those that import reads.
+const formats = "mahimahi, cellreplay, theaterq, errant, errant-log, table, opensand, atc, capture"
+
+func traceImportCommand() *cobra.Command {
+	var t importing
+	c := &cobra.Command{
+		Use: "import FORMAT [FILE]", Short: "Make a profile of a trace",
+		Long: `import prints a profile that follows a trace. The formats are
+  mahimahi    --down FILE --up FILE    a millisecond a line, an opportunity each
+  cellreplay  --down HEAVY,LIGHT[,SIZES] --up …
+  theaterq    --down FILE --up FILE    simple or extended
+  opensand    --down FILE --up FILE    second and delay in ms a line
+  capture     --down FILE --up FILE    pcap of a saturated link; --interface
+  table       FILE                     t_s,down_bps,down_delay_s,down_loss,up_bps,…
+  errant      FILE --samples FILE      a scenario, and what to draw from; --seed
+  errant-log  FILE                     what ERRANT logged of a run
+  atc         FILE                     Augmented Traffic Control's JSON
+One way may be left out; it is a wire then. What the trace says and no stage
+can follow is told on standard error.`,
+		Example: `  farlink trace import mahimahi --down verizon.down --up verizon.up > verizon.toml
+  farlink trace import table drive.csv --end loop | farlink sim --profile -`,
+		Args: t.understand,
+		RunE: func(c *cobra.Command, _ []string) error { return t.run(c) },
+	}
+	f := c.Flags()
+	f.StringSliceVar(&t.ways[link.Down], "down", nil, "file or files of the way down")
+	f.StringSliceVar(&t.ways[link.Up], "up", nil, "file or files of the way up")
+	f.StringVar(&t.samples, "samples", "", "ERRANT: table of profiles or of speed tests")
+	f.StringVar(&t.face, "interface", "", "capture: only packets of this interface")
+	f.StringVar(&t.end, "end", "hold", "what follows the end of the trace: hold, loop or clear")
+	f.StringVar(&t.name, "name", "mine/trace", "name of the profile")
+	f.Uint64Var(&t.seed, "seed", 1, "ERRANT: seed of the draws")
+	return c
+}
+
+// importing is what import was asked for.
+type importing struct {
+	format, file             string
+	ways                     [2][]string
+	samples, face, end, name string
+	seed                     uint64
+}
+
+// understand checks arguments and flags before anything is done.
+func (t *importing) understand(c *cobra.Command, args []string) error {
+	if err := cobra.RangeArgs(1, 2)(c, args); err != nil {
+		return err
+	}
+	t.format = args[0]
+	if !contains(strings.Split(formats, ", "), t.format) {
+		return fmt.Errorf("format %q: want one of %s", t.format, formats)
+	}
+	if !contains([]string{"hold", "loop", "clear"}, t.end) {
+		return fmt.Errorf("--end %q: want hold, loop or clear", t.end)
+	}
+	if len(args) == 2 {
+		t.file = args[1]
+	}
+	both := contains([]string{"table", "errant", "errant-log", "atc"}, t.format)
+	switch n := len(t.ways[0]) + len(t.ways[1]); {
+	case both && (t.file == "" || n > 0):
+		return fmt.Errorf("%s: want a FILE, which tells of both ways", t.format)
+	case !both && (t.file != "" || n == 0):
+		return fmt.Errorf("%s: want --down, --up or both", t.format)
+	case (t.format == "errant") != (t.samples != ""):
+		return errors.New("--samples: want it with errant, and only there")
+	}
+	for _, w := range link.Ways {
+		least, most := 1, 1
+		if t.format == "cellreplay" {
+			least, most = 2, 3
+		}
+		if n := len(t.ways[w]); n > 0 && (n < least || n > most) {
+			return fmt.Errorf("--%s: %d files, want %d..%d", w, n, least, most)
+		}
+	}
+	return nil
+}
+
+func (t *importing) run(c *cobra.Command) error {
+	course, err := t.read(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	for _, note := range course.Notes {
+		fmt.Fprintln(c.ErrOrStderr(), "farlink:", note)
+	}
+	p := &profiles.Profile{Name: t.name, About: "A trace of the format " + t.format + ".", Source: strings.Join(t.files(), ", ")}
+	for _, w := range link.Ways {
+		from, to := course.Of(w), p.Of(w)
+		to.Trace, to.Delivery, to.Train, to.Queue.Limit = from.Trace, from.Delivery, from.Train, from.Limit
+	}
+	var bad []string
+	for _, problem := range p.Validate() {
+		if problem.Level == profiles.Error {
+			bad = append(bad, problem.String())
+		}
+	}
+	if len(bad) > 0 {
+		return errors.New(strings.Join(bad, "\n"))
+	}
+	_, err = c.OutOrStdout().Write(p.Canonical())
+	return err
+}
+
+// files lists the files that are read.
+func (t *importing) files() []string {
+	var out []string
+	for _, name := range append(append([]string{t.file, t.samples}, t.ways[0]...), t.ways[1]...) {
+		if name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// read reads the trace.
+func (t *importing) read(stdin io.Reader) (*trace.Course, error) {
+	var open opener
+	defer open.close()
+	switch t.format {
+	case "table":
+		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) { return trace.Table(f, t.end) })
+	case "errant-log":
+		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) { return trace.ErrantLog(f, t.end) })
+	case "atc":
+		return with(&open, stdin, t.file, trace.ATC)
+	case "errant":
+		samples, err := with(&open, stdin, t.samples, trace.ErrantSamples)
+		if err != nil {
+			return nil, err
+		}
+		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) {
+			return trace.ErrantScenario(f, samples, link.NewDraw(t.seed, "errant"), t.end)
+		})
+	}
+	course := &trace.Course{}
+	for _, w := range link.Ways {
+		if len(t.ways[w]) == 0 {
+			continue
+		}
+		way, notes, err := t.way(&open, stdin, t.ways[w])
+		if err != nil {
+			return nil, err
+		}
+		*course.Of(w) = way
+		course.Notes = append(course.Notes, notes...)
+	}
+	return course, nil
+}
+
+// way reads the files of one way.
+func (t *importing) way(open *opener, stdin io.Reader, names []string) (way trace.Way, notes []string, err error) {
+	files := [3]trace.File{}
+	for i, name := range names {
+		if files[i], err = open.file(stdin, name); err != nil {
+			return way, nil, err
+		}
+	}
+	switch t.format {
+	case "cellreplay":
+		way, err = trace.CellReplay(files[0], files[1], files[2])
+	case "theaterq":
+		return trace.TheaterQ(files[0], t.end)
+	case "opensand":
+		way, err = trace.OpenSANDDelay(files[0])
+	case "capture":
+		way, err = trace.Capture(files[0], t.face)
+	default:
+		way, err = trace.Mahimahi(files[0])
+	}
+	return way, nil, err
+}
+
+// opener opens files and closes them all at the end.
+type opener struct{ opened []*os.File }
+
+func (o *opener) file(stdin io.Reader, name string) (trace.File, error) {
+	if name == "-" {
+		return trace.File{Name: "standard input", Reader: stdin}, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return trace.File{}, err
+	}
+	o.opened = append(o.opened, f)
+	return trace.File{Name: name, Reader: f}, nil
+}
+
+func (o *opener) close() {
+	for _, f := range o.opened {
+		f.Close()
+	}
+}
+
+// with opens a file and reads it.
+func with[T any](o *opener, stdin io.Reader, name string, read func(trace.File) (T, error)) (T, error) {
+	f, err := o.file(stdin, name)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return read(f)
+}
+
+func traceExportCommand() *cobra.Command {
+	var t exporting
+	c := &cobra.Command{
+		Use: "export FORMAT --profile P", Short: "Write the course of a profile's link as a trace",
+		Long: `export writes the trace that a profile follows as mahimahi, theaterq or table;
+a profile without a trace is one step that lasts --for. With --saturated the
+profile is run for so long under full load, and what the link let through is
+written as Mahimahi's opportunities: the way to take a satellite, an LTE cell or
+a DAMA terminal to another emulator.`,
+		Example: `  farlink trace export mahimahi --profile seed/000-skt --way down --for 60s > skt.down
+  farlink trace export mahimahi --profile geo/fade-shallow --way down --saturated --for 120s > fade.down
+  farlink trace export table --profile mine.toml > mine.csv`,
+		Args: t.understand,
+		RunE: func(c *cobra.Command, _ []string) error { return t.run(c) },
+	}
+	t.source.flags(c)
+	t.length = durationFlag(60 * link.Second)
+	f := c.Flags()
+	f.Var(&t.way, "way", "way to write: up or down (a table has both)")
+	f.Var(&t.length, "for", "how long the trace is where the profile does not say")
+	f.BoolVar(&t.saturated, "saturated", false, "run the link under full load and write what it lets through")
+	return c
+}
+
+// exporting is what export was asked for.
+type exporting struct {
+	source    source
+	format    string
+	way       wayFlag
+	length    durationFlag
+	saturated bool
+}
+
+// understand checks arguments and flags before anything is done.
+func (t *exporting) understand(c *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(c, args); err != nil {
+		return err
+	}
+	t.format = args[0]
+	switch {
+	case !contains([]string{"mahimahi", "theaterq", "table"}, t.format):
+		return fmt.Errorf("format %q: want mahimahi, theaterq or table", t.format)
+	case t.source.profile == "":
+		return errors.New("no profile: want --profile NAME or --profile FILE.toml")
+	case t.way.set == (t.format == "table"):
+		return fmt.Errorf("%s: want --way with mahimahi and theaterq, and not with table", t.format)
+	case t.saturated && t.format != "mahimahi":
+		return errors.New("--saturated: want it with mahimahi")
+	}
+	return nil
+}
+
+func (t *exporting) run(c *cobra.Command) error {
+	p, err := t.source.load(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if t.saturated {
+		way, err := t.serve(p)
+		if err != nil {
+			return err
+		}
+		return trace.WriteMahimahi(c.OutOrStdout(), way, 0)
+	}
+	course := &trace.Course{}
+	for _, w := range link.Ways {
+		*course.Of(w) = t.course(p, w)
+	}
+	out, way, length := c.OutOrStdout(), *course.Of(t.way.way), link.Duration(t.length)
+	switch t.format {
+	case "mahimahi":
+		return trace.WriteMahimahi(out, way, length)
+	case "theaterq":
+		return trace.WriteTheaterQ(out, way, fixed(p, t.way.way), length)
+	}
+	return trace.WriteTable(out, course)
+}
+
+// course is the trace of a profile's way; one step where it has none.
+func (t *exporting) course(p *profiles.Profile, w link.Way) trace.Way {
+	way := p.Of(w)
+	switch {
+	case way.Delivery != nil:
+		return trace.Way{Delivery: way.Delivery}
+	case way.Train != nil:
+		return trace.Way{Delivery: &way.Train.Heavy}
+	case way.Trace != nil:
+		return trace.Way{Trace: way.Trace, Limit: way.Queue.Limit}
+	}
+	return trace.Way{Trace: &stage.TraceConfig{Steps: []stage.StepConfig{fixed(p, w)}}, Limit: way.Queue.Limit}
+}
+
+// fixed is what of a profile's way holds at every instant.
+func fixed(p *profiles.Profile, w link.Way) stage.StepConfig {
+	rate, delay, loss := p.Rate(w), p.Delay(w), p.Of(w).Loss.Probability
+	return stage.StepConfig{Rate: &rate, Delay: &delay, Loss: &loss}
+}
+
+// serve runs the link under full load. What leaves counts from 5 s on, when
+// the load has found the link's rate.
+func (t *exporting) serve(p *profiles.Profile) (trace.Way, error) {
+	e, err := emulate(p, t.source.seed)
+	if err != nil {
+		return trace.Way{}, err
+	}
+	const header = 14
+	var served trace.Served
+	var disorder error
+	from := link.Time(5 * link.Second)
+	_, err = sim.Run(sim.Config{
+		Emulator: e, Until: from.Add(link.Duration(t.length)),
+		Senders: []sim.Sender{&sim.Greedy{Name: "greedy", Way: t.way.way, Size: 1514}},
+		Meet: func(_ link.Way, _ link.Time, f link.Fate) {
+			if !f.Lost() && f.Packet.When >= from && disorder == nil {
+				disorder = served.Add(f.Packet.When-from, int(f.Packet.Size)-header)
+			}
+		},
+	})
+	if err = errors.Join(err, disorder); err != nil {
+		return trace.Way{}, err
+	}
+	return served.Way()
+}
