@@ -10,13 +10,14 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"github.com/vishvananda/netlink"
 )
 
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type tuple -type flow -type port -type rule -type orders -type held intercept bpf/intercept.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
 
 // version is part of the pin directory: pinned maps keep the layout with
 // which they were made.
-const version = "1"
+const version = "2"
 
 // Space is the interception of one namespace, seen from inside it.
 type Space struct {
@@ -72,11 +73,21 @@ func (s *Space) load() error {
 	for i, p := range []*net.Interface{s.lan, s.wan} {
 		peer := []*net.Interface{s.wan, s.lan}[i]
 		value := interceptPort{Peer: uint32(peer.Index), Mark: uint32(markBase + i), Splits: 1}
+		if across(peer.Index) {
+			value.Across = 1
+		}
 		if err := ports.Put(uint32(p.Index), &value); err != nil {
 			return fmt.Errorf("describe port %s: %w", p.Name, err)
 		}
 	}
 	return nil
+}
+
+// across reports whether an interface is a veth whose other end is in another
+// namespace.
+func across(index int) bool {
+	l, err := netlink.LinkByIndex(index)
+	return err == nil && l.Type() == "veth" && l.Attrs().NetNsID >= 0
 }
 
 // attach puts the programs on the ports, in place of older ones without a

@@ -60,6 +60,7 @@ type interceptPort struct {
 	Peer   uint32
 	Mark   uint32
 	Splits uint32
+	Across uint32
 }
 
 type interceptRule struct {

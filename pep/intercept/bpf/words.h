@@ -54,6 +54,7 @@ struct port {
 	__u32 peer; /* ifindex of the other port */
 	__u32 mark;
 	__u32 splits; /* SYNs that come by this port may be split */
+	__u32 across; /* the other port is a veth into another namespace */
 };
 
 /* Which SYNs a rule is for. Fields that do not matter are zero, with their

@@ -1,0 +1,77 @@
+package split
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// cable lays a veth pair from device, here, to peer in a proxy's namespace,
+// both without offloads: what crosses must be frames as a cable carries them.
+func cable(device, proxy, peer string, mtu int) error {
+	ns, err := netns.GetFromName(proxy)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	v := &netlink.Veth{
+		LinkAttrs: netlink.LinkAttrs{Name: device, MTU: mtu, NumTxQueues: 1, NumRxQueues: 1},
+		PeerName:  peer, PeerNamespace: netlink.NsFd(ns),
+		PeerMTU: uint32(mtu), PeerNumTxQueues: 1, PeerNumRxQueues: 1,
+	}
+	if err := netlink.LinkAdd(v); err != nil {
+		return fmt.Errorf("veth %s: %w", device, err)
+	}
+	if err := quiet(device); err != nil {
+		return err
+	}
+	return in(proxy, func() error { return plain(peer) })
+}
+
+// quiet brings a port of the box up without addresses, ARP or IPv6.
+func quiet(device string) error {
+	off := filepath.Join("/proc/sys/net/ipv6/conf", device, "disable_ipv6")
+	if err := os.WriteFile(off, []byte("1"), 0o644); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("IPv6 off on %s: %w", device, err)
+	}
+	if err := plain(device); err != nil {
+		return err
+	}
+	l, err := netlink.LinkByName(device)
+	if err != nil {
+		return err
+	}
+	for _, set := range []func(netlink.Link) error{netlink.LinkSetARPOff, netlink.SetPromiscOn, netlink.LinkSetUp} {
+		if err := set(l); err != nil {
+			return fmt.Errorf("port %s: %w", device, err)
+		}
+	}
+	return nil
+}
+
+// Commands of linux/ethtool.h.
+const (
+	setTxChecksum = 0x17
+	setTSO        = 0x1f
+	setGSO        = 0x24
+	setGRO        = 0x2c
+)
+
+// plain switches offloads off.
+func plain(device string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for _, command := range []uint32{setTSO, setGSO, setGRO, setTxChecksum} {
+		if err := ethtool(fd, device, command); err != nil && err != unix.EOPNOTSUPP {
+			return fmt.Errorf("offloads off on %s: %w", device, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+// Package split puts proxies into a pair's path.
+//
+//	port A ══ steer ══ nl ┊ near namespace: lan ─ proxy ─ wan ┊ nw ══ engine ══ fw ┊ wan ─ proxy ─ lan :far namespace ┊ fl ══ steer ══ port B
+//
+// The test ports stay where they are; frames reach the proxies by XDP
+// redirects between port and veth, and the emulated link lies between the two
+// inner veths. With one side only, the other test port is the link's own end.
+// Everything falls back to a wire by itself: a proxy without a process passes
+// all, and so do steer and engine.
+package split
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"farlink/emulator/wire/steer"
+	"farlink/pep"
+	"farlink/pep/intercept"
+)
+
+// Sides says which proxies there are.
+type Sides struct{ Near, Far bool }
+
+// Config of a path.
+type Config struct {
+	Name    string // of the pair, unique on the machine
+	Netns   string // named namespace of the test ports; "" is the caller's
+	A, B    string // the test ports
+	MTU     int    // of the veths, bytes; 0 is 1500
+	Sides   Sides
+	PEP     pep.Config
+	Command func() *exec.Cmd // this program in its proxy role
+}
+
+// Path is a path with proxies in it.
+type Path struct {
+	config Config
+	sides  []*side
+}
+
+// side is one proxy and the wire between it and its test port.
+type side struct {
+	name  string // "near" or "far"
+	netns string
+	port  string // the test port
+	outer string // veth towards the test port, in the pair's namespace
+	inner string // veth towards the link, in the pair's namespace
+	wire  *steer.Wire
+	proxy *pep.Process
+}
+
+// device is the name of a veth in the pair's namespace: unique for the pair,
+// and within the kernel's 15 characters.
+func device(pair, which string) string {
+	h := fnv.New32a()
+	h.Write([]byte(pair))
+	return fmt.Sprintf("fl%08x%s", h.Sum32(), which)
+}
+
+func newSide(c Config, name, port string) *side {
+	return &side{name: name, netns: c.Name + "-" + name, port: port,
+		outer: device(c.Name, name[:1]+"o"), inner: device(c.Name, name[:1]+"i")}
+}
+
+// pins is where the interception of a side is pinned.
+func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s.netns) }
+
+// Open makes the namespaces and starts the proxies. The test ports must be
+// free of other XDP programs. What it cannot finish it takes down again.
+func Open(c Config) (*Path, error) {
+	p := &Path{config: c}
+	if c.Sides.Near {
+		p.sides = append(p.sides, newSide(c, "near", c.A))
+	}
+	if c.Sides.Far {
+		p.sides = append(p.sides, newSide(c, "far", c.B))
+	}
+	if len(p.sides) == 0 {
+		return nil, errors.New("split path: want a near or a far proxy")
+	}
+	if err := Remove(c.Name); err != nil {
+		return nil, err
+	}
+	for _, s := range p.sides {
+		if err := p.open(s); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s proxy: %w", s.name, err), p.Close())
+		}
+	}
+	return p, nil
+}
+
+func (p *Path) open(s *side) error {
+	if err := makeNetns(s.netns); err != nil {
+		return err
+	}
+	mtu := p.config.MTU
+	if mtu == 0 {
+		mtu = 1500
+	}
+	err := in(p.config.Netns, func() error {
+		return errors.Join(cable(s.outer, s.netns, "lan", mtu), cable(s.inner, s.netns, "wan", mtu))
+	})
+	if err != nil {
+		return err
+	}
+	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins()}
+	if s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP); err != nil {
+		return err
+	}
+	return in(p.config.Netns, func() error { return s.join(p.config.Name) })
+}
+
+// join redirects between the test port and the proxy, in the kernel.
+func (s *side) join(pair string) error {
+	var ports [2]steer.Port
+	for i, name := range []string{s.port, s.outer} {
+		l, err := netlink.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("port %s: %w", name, err)
+		}
+		ports[i] = steer.Port{Name: name, Index: l.Attrs().Index}
+	}
+	w, err := steer.Open(steer.Options{Dir: steer.Dir(pair + "-" + s.name), Ports: ports, Attach: steer.Generic})
+	if err != nil {
+		return err
+	}
+	w.SetMode(steer.Bypass)
+	s.wire = w
+	return nil
+}
+
+// Ends are the two ports between which the emulated link lies, A's side
+// first.
+func (p *Path) Ends() (a, b string) {
+	a, b = p.config.A, p.config.B
+	for _, s := range p.sides {
+		if s.name == "near" {
+			a = s.inner
+		} else {
+			b = s.inner
+		}
+	}
+	return a, b
+}
+
+// Configure puts a configuration in force at every proxy.
+func (p *Path) Configure(c pep.Config) error {
+	var all error
+	for _, s := range p.sides {
+		if err := s.proxy.Configure(c); err != nil {
+			all = errors.Join(all, fmt.Errorf("%s proxy: %w", s.name, err))
+		}
+	}
+	return all
+}
+
+// Proxies calls yield with each proxy and its side, "near" or "far".
+func (p *Path) Proxies(yield func(side string, proxy *pep.Process)) {
+	for _, s := range p.sides {
+		yield(s.name, s.proxy)
+	}
+}
+
+// Close stops the proxies and removes what Open made; the test ports are as
+// they were.
+func (p *Path) Close() error {
+	var all error
+	for _, s := range p.sides {
+		if s.proxy != nil {
+			all = errors.Join(all, s.proxy.Stop())
+		}
+		if s.wire != nil {
+			all = errors.Join(all, s.wire.Close())
+		}
+	}
+	return errors.Join(all, Remove(p.config.Name))
+}
+
+// Remove takes away what a path of the name has left, alive or dead.
+func Remove(name string) error {
+	var all error
+	for _, which := range []string{"near", "far"} {
+		s := newSide(Config{Name: name}, which, "")
+		all = errors.Join(all, steer.Remove(steer.Dir(name+"-"+which)), intercept.Remove(s.pins()))
+		for dir := s.pins(); dir != steer.Root; dir = filepath.Dir(dir) {
+			os.Remove(dir) // the last path takes the directory along
+		}
+		// With the namespace go the veths, and their peers.
+		if err := netns.DeleteNamed(s.netns); err != nil && !errors.Is(err, os.ErrNotExist) {
+			all = errors.Join(all, fmt.Errorf("delete namespace %s: %w", s.netns, err))
+		}
+	}
+	return all
+}
+
+// makeNetns makes a named namespace.
+func makeNetns(name string) error {
+	return onThread(func() error {
+		ns, err := netns.NewNamed(name)
+		if err != nil {
+			return fmt.Errorf("make namespace %s: %w", name, err)
+		}
+		return ns.Close()
+	})
+}
+
+// in runs f in a named namespace.
+func in(name string, f func() error) error {
+	if name == "" {
+		return f()
+	}
+	return onThread(func() error {
+		ns, err := netns.GetFromName(name)
+		if err != nil {
+			return fmt.Errorf("namespace %s: %w", name, err)
+		}
+		defer ns.Close()
+		if err := netns.Set(ns); err != nil {
+			return fmt.Errorf("enter namespace %s: %w", name, err)
+		}
+		return f()
+	})
+}
+
+// onThread runs f on a thread that ends with it, since the thread may be in
+// another namespace by then.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		done <- f()
+	}()
+	return <-done
+}

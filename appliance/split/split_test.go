@@ -1,0 +1,182 @@
+package split_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"farlink/appliance/machine"
+	"farlink/appliance/split"
+	"farlink/emulator/netlab"
+	"farlink/emulator/wire"
+	"farlink/pep"
+	"farlink/pep/intercept"
+	"farlink/profiles"
+)
+
+const proxyRole = "FARLINK_SPLIT_TEST_PROXY"
+
+// The test binary is the engine and the proxies, too.
+func TestMain(m *testing.M) {
+	if wire.IsEngine() {
+		os.Exit(wire.Main(machine.Build))
+	}
+	if os.Getenv(proxyRole) != "" {
+		conn, err := net.FileConn(os.NewFile(3, "daemon"))
+		if err == nil {
+			err = pep.Main(context.Background(), conn, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "proxy:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func proxyCommand() *exec.Cmd {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), proxyRole+"=1")
+	c.Stderr = os.Stderr
+	return c
+}
+
+// rig is a lab with proxies and a link between them.
+type rig struct {
+	*netlab.Lab
+	path   *split.Path
+	engine *wire.Engine
+}
+
+func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("needs root")
+		}
+		t.Skip("needs root")
+	}
+	name := fmt.Sprintf("sp%x", rand.Uint32N(1<<24))
+	lab, err := netlab.New(name, netlab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lab.Close() })
+	r := &rig{Lab: lab}
+	r.path, err = split.Open(split.Config{Name: name, Netns: lab.Box, A: lab.PortA, B: lab.PortB, Sides: sides, PEP: c, Command: proxyCommand})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.path.Close(); err != nil {
+			t.Error(err)
+		}
+		left, _ := exec.Command("sh", "-c", "ip netns list | grep -w "+name+"-near; ls -d /sys/fs/bpf/farlink*/"+name+"* 2>/dev/null").Output()
+		if len(left) > 0 {
+			t.Errorf("left behind: %s", left)
+		}
+	})
+	a, b := r.path.Ends()
+	p, err := profiles.Lookup(profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := fmt.Appendf(nil, `{"line":"1Gbit/s","default":"main","links":[{"name":"main","seed":1,"profile":%s}]}`, p.Profile.JSON())
+	r.engine, err = wire.Start(t.Context(), wire.Config{Pair: name, A: a, B: b, Netns: lab.Box, Doc: doc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.engine.Close()
+		wire.Remove(name)
+	})
+	return r
+}
+
+// fetch connects from a to b, sends a byte, receives n and returns how long
+// it all took.
+func (r *rig) fetch(t *testing.T, n int) (took time.Duration) {
+	t.Helper()
+	var l net.Listener
+	err := r.B.Do(func() (err error) {
+		l, err = net.Listen("tcp4", "10.77.0.2:0")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		io.ReadFull(c, make([]byte, 1))
+		io.CopyN(c, zero{}, int64(n))
+	}()
+	err = r.A.Do(func() error {
+		start := time.Now()
+		c, err := net.DialTimeout("tcp4", l.Addr().String(), 10*time.Second)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(30 * time.Second))
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+		got, err := io.Copy(io.Discard, c)
+		took = time.Since(start)
+		if err == nil && got != int64(n) {
+			err = fmt.Errorf("%d bytes came, want %d", got, n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return took
+}
+
+type zero struct{}
+
+func (zero) Read(b []byte) (int, error) { return len(b), nil }
+
+// TestBothSides: over a GEO link with two proxies ping takes the link's round
+// trip, TCP works, and is split at both.
+func TestBothSides(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "geo/qirse-sat")
+	out, err := r.A.Output("ping", "-n", "-c", "6", "-i", "0.3", "-W", "2", "10.77.0.2")
+	if err != nil || !strings.Contains(string(out), "time=60") { // the first ones wait for ARP
+		t.Errorf("ping: %s", out)
+	}
+	r.fetch(t, 100_000)
+	r.path.Proxies(func(side string, p *pep.Process) {
+		if s, err := p.Status(); err != nil || s.Accepted != 1 {
+			t.Errorf("%s: %+v, %v; want one connection", side, s, err)
+		}
+	})
+}
+
+// TestOneSide: a near proxy alone, whose partner a device under test may be.
+func TestOneSide(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
+	r := newRig(t, split.Sides{Near: true}, c, "terrestrial/fibre")
+	r.fetch(t, 100_000)
+	r.path.Proxies(func(side string, p *pep.Process) {
+		if s, err := p.Status(); err != nil || side != "near" || s.Accepted != 1 {
+			t.Errorf("%s: %+v, %v; want one connection", side, s, err)
+		}
+	})
+}
