@@ -229,6 +229,17 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 // then those that come. Close it.
 func (b *Box) Subscribe(after uint64) *Subscription { return b.bus.subscribe(after) }
 
+// Engine returns the engine that drives a pair now, nil if none does.
+func (b *Box) Engine(pair string) Engine {
+	p, err := b.pair(pair)
+	if err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.engine
+}
+
 // Ready says why the box cannot be trusted with a run; nil when it can.
 func (b *Box) Ready() error {
 	var all error

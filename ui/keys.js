@@ -8,6 +8,7 @@ export const keys = {
   c: () => may('drive') && actions.cut(),
   p: () => may('drive') && actions.flap(),
   l: () => may('drive') && actions.lease(),
+  d: () => may('drive') && actions.pcap(),
   z: () => actions.undo(),
   ' ': () => actions.freeze(),
   '/': () => document.getElementById('find')?.focus(),

@@ -20,7 +20,7 @@ function Notes() {
   </div>`
 }
 
-const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
+const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
 
 function Help() {
   const close = () => set({ help: false })

@@ -118,6 +118,7 @@ export function Actions() {
     <${Act} label=${t('copy_curl')} on=${() => copy(asCurl())} />
     <${Act} label=${t('copy_pytest')} on=${() => copy(asPytest())} />
     <${Act} label=${t('csv')} on=${csv} />
+    <${Act} label=${t('pcap')} k="D" on=${actions.pcap} write />
     <${Act} label=${t('help')} k="?" on=${() => set({ help: true })} />
   </section>`
 }

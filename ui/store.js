@@ -148,6 +148,7 @@ function listen() {
   on('event', (/** @type {Event} */ v) => {
     if (!store.events.some(e => e.id === v.id && e.time === v.time)) set({ events: [...store.events.slice(-499), v] })
   })
+  on('capture', (/** @type {import('./types/api.js').CaptureSaved} */ v) => note(t('pcap_saved', v.why, v.id)))
   on('sample', (/** @type {Sample} */ v) => {
     for (const p of v.pairs) seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
     store.sample = v
@@ -201,6 +202,12 @@ export const actions = {
       await ask('PUT', '/lease?wait=true', { purpose: t('lease_purpose'), ttl: '15m' })
       if (!mine() && store.status?.lease.held) note(t('lease_waiting'))
     }),
+  pcap: () => attempt(async () => {
+    const c = await ask('GET', '/capture' + query())
+    if (c.armed) return location.assign('/api/v1/capture/pcap' + query())
+    await ask('PUT', '/capture' + query(), { armed: true })
+    note(t('pcap_armed'))
+  }),
   undo() {
     const last = [...store.notes].reverse().find(n => n.undo)
     if (!last?.undo) return

@@ -23,7 +23,8 @@ const words = {
   // actions
   actions: ['Actions', '조작'], bypass: ['Bypass', '우회'], emulate: ['Emulate', '에뮬레이션'], cut5: ['Cut 5 s', '5초 차단'], flap: ['Flap', '플랩'],
   take_lease: ['Take lease', '사용권 얻기'], give_lease: ['Give lease back', '사용권 반납'], freeze: ['Freeze', '정지'], go_on: ['Go on', '계속'],
-  csv: ['CSV', 'CSV'], tables: ['Tables', '표'], plots: ['Plots', '그래프'], copy_curl: ['Copy as curl', 'curl로 복사'], copy_pytest: ['Copy as pytest', 'pytest로 복사'],
+  csv: ['CSV', 'CSV'], pcap: ['pcap 30 s', 'pcap 30초'], pcap_armed: ['Frames are kept from now on; ask again for the capture.', '지금부터 프레임을 보관합니다. 다시 누르면 내려받습니다.'],
+  pcap_saved: ['Capture saved (%s): %s', '캡처 저장됨 (%s): %s'], key_d: ['download the last 30 s as pcapng', '최근 30초를 pcapng로 저장'], tables: ['Tables', '표'], plots: ['Plots', '그래프'], copy_curl: ['Copy as curl', 'curl로 복사'], copy_pytest: ['Copy as pytest', 'pytest로 복사'],
   nothing_to_copy: ['Change something first: its request is then copied.', '먼저 변경하면 그 요청이 복사됩니다.'], copied: ['Copied.', '복사했습니다.'], undo: ['Undo', '되돌리기'], help: ['Keys', '단축키'],
   shown: ['Shown', '표시'], dismiss: ['Dismiss', '닫기'],
   applied: ['%s applied', '%s 적용됨'], bypassed: ['Frames bypass the link', '프레임이 링크를 우회합니다'], emulating_again: ['Frames pass the link again', '프레임이 다시 링크를 지납니다'],

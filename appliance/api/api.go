@@ -45,6 +45,10 @@ type Config struct {
 	// Hosts are names by which the box may be called, besides addresses,
 	// localhost and the machine's own name.
 	Hosts []string
+	// State is the state directory; "" keeps no captures and no runs.
+	State string
+	// Capture has captures armed from the start.
+	Capture bool
 	// Secure says that the server is reached by TLS: cookies say so too.
 	Secure bool
 	Log    *slog.Logger     // nil is silent
@@ -58,6 +62,7 @@ type Server struct {
 	docs    *huma.OpenAPI
 	hub     *hub
 	past    history
+	taps    recorders
 	counts  *counts
 }
 
@@ -148,6 +153,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.streamOperations(a)
 	s.historyOperations(a)
 	s.leaseOperations(a)
+	s.captureOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)
 	s.docs = a.OpenAPI()

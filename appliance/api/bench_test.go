@@ -23,6 +23,7 @@ type engine struct {
 	snapshot appliance.Snapshot
 	refuse   error
 	done     chan struct{}
+	born     time.Time
 }
 
 func (e *engine) Apply(context.Context, []byte) error {
@@ -88,7 +89,7 @@ const (
 
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
-	e := &engine{done: make(chan struct{}), snapshot: appliance.Snapshot{
+	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: appliance.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none"}}
 	store, err := appliance.OpenStore(t.TempDir())
 	if err != nil {

@@ -22,6 +22,8 @@ type Box interface {
 	Disrupt(ctx context.Context, pair string, d appliance.Disruption, by string) (appliance.Disruption, error)
 	// Reset puts the box back to its boot state.
 	Reset(ctx context.Context, by string) error
+	// Engine is what drives a pair now, nil if nothing does.
+	Engine(pair string) appliance.Engine
 	// Subscribe gives events: those after an id, then those that come.
 	Subscribe(after uint64) *appliance.Subscription
 

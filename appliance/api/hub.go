@@ -153,6 +153,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	old := s.Box.State()
 	s.notice(old)
+	inner, end := context.WithCancel(ctx)
+	defer s.taps.running.Wait()
+	defer end()
+	s.record(inner, old)
 	seen := uint64(0)
 	for {
 		select {
@@ -176,6 +180,7 @@ func (s *Server) Run(ctx context.Context) error {
 			s.past.add(sample)
 			s.hub.publish("sample", sample)
 			s.notice(now)
+			s.record(inner, now)
 			old = now
 		}
 	}

@@ -22,7 +22,7 @@ type described struct {
 }
 
 func (d described) url() string {
-	return Base + strings.ReplaceAll(d.path, "{name}", "mine%2Fx")
+	return Base + strings.NewReplacer("{name}", "mine%2Fx", "{id}", "x").Replace(d.path)
 }
 
 // operations lists every operation.

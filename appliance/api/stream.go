@@ -39,7 +39,7 @@ type streamInput struct {
 
 func (s *Server) streamOperations(a huma.API) {
 	op := operation("stream", http.MethodGet, "/stream", access.Read, reads, "What happens, as server-sent events")
-	op.Description += " First hello with the state, then sample ten times a second, state when it changes, event when something happens. Ids begin at 1. A client that falls six seconds behind is dropped."
+	op.Description += " First hello with the state, then sample ten times a second, state when it changes, event when something happens, capture when a trigger saved one. Ids begin at 1. A client that falls six seconds behind is dropped."
 	op.Errors = append(op.Errors, http.StatusServiceUnavailable)
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "Messages without end.",
@@ -48,6 +48,7 @@ func (s *Server) streamOperations(a huma.API) {
 			Items: &huma.Schema{OneOf: []*huma.Schema{
 				messageSchema[Hello](a, "hello"), messageSchema[Sample](a, "sample"),
 				messageSchema[Status](a, "state"), messageSchema[appliance.Event](a, "event"),
+				messageSchema[CaptureSaved](a, "capture"),
 			}}}}}}}
 	op.Metadata[longKey] = true
 	huma.Register(a, op, s.stream)

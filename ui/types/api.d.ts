@@ -20,6 +20,46 @@ export interface Applied {
   warnings?: (Problem)[]
 }
 
+export interface CaptureSaved {
+  id: string
+  pair: string
+  /** What the trigger met. */
+  why: string
+}
+
+export interface CaptureState {
+  /** Frames are kept, the last 30 s of them. */
+  armed: boolean
+  /** Of their first 216 bytes each. */
+  bytes: number
+  /** Frames that passed too quickly to be kept. */
+  missed_packets: number
+  /** Frames kept now. */
+  packets: number
+  /** Ids of the captures that triggers saved, oldest first. */
+  saved: (string)[]
+  /** Time of the oldest. */
+  since?: string
+  /** What is waited for. */
+  trigger?: CaptureTrigger
+}
+
+export interface CaptureTrigger {
+  /** A frame lost for this reason, as metrics name it. */
+  lost?: string
+  /** A frame with this mark. */
+  mark?: "ce" | "corrupted" | "duplicate" | "reordered"
+  /** How long to go on after it, up to 20s; 5s when not given. */
+  wait?: string
+}
+
+export interface CaptureWish {
+  /** Keep frames. */
+  armed: boolean
+  /** Save a capture when this happens. */
+  trigger?: CaptureTrigger
+}
+
 export interface Claim {
   /** The code on the box's console. */
   code: string

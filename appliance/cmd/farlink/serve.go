@@ -117,7 +117,7 @@ func (d *daemon) face() (err error) {
 	if err := d.secure(); err != nil {
 		return err
 	}
-	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Open: open,
+	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Open: open, State: d.config.State, Capture: true,
 		Secure: d.config.API.TLS != "off", Hosts: d.config.API.AllowedHosts, Log: d.log})
 	return err
 }

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"farlink/emulator/link"
+	"farlink/emulator/pcap"
+)
+
+// The bench's engine tells a fate ten times a second in way up: every fifth
+// frame is lost at random.
+func (e *engine) Tap(link.Way, bool) {}
+func (e *engine) Tapped(w link.Way) uint64 {
+	return uint64(w) * uint64(e.RunTime()/1e8)
+}
+func (e *engine) RunTime() link.Time { return link.Time(time.Since(e.born)) }
+func (e *engine) Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (uint64, uint64) {
+	for ; from < e.Tapped(w); from++ {
+		f := link.Fate{Packet: link.Packet{When: link.Time(from * 1e8), Seq: from, Size: 98}}
+		if from%5 == 4 {
+			f.Cause.Reason = link.Random
+		}
+		if !yield(f, make([]byte, 98)) {
+			break
+		}
+	}
+	return from, 0
+}
+
+func packets(t *testing.T, body string) (all []pcap.Packet) {
+	t.Helper()
+	in, err := pcap.NewReader(bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		p, err := in.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestCapture(t *testing.T) {
+	dir := t.TempDir()
+	b := newBench(t, func(c *Config) { c.Capture, c.State = true, dir })
+	b.until("frames are kept", func() bool {
+		return decoded[CaptureState](t, b.ask(readToken, "GET", "/api/v1/capture", "").body).Packets >= 3
+	})
+	got := b.ask(driveToken, "GET", "/api/v1/capture/pcap?last=20s", "")
+	if got.Header.Get("Content-Type") != typePcapng || !strings.Contains(got.Header.Get("Content-Disposition"), ".pcapng") || !strings.Contains(got.body, "main: clear@") {
+		t.Errorf("%v", got.Header)
+	}
+	if p := packets(t, got.body); len(p) < 3 || !strings.HasPrefix(p[0].Comment, "delivered up, packet ") && !strings.HasPrefix(p[0].Comment, "lost random") {
+		t.Errorf("%d packets, %+v", len(p), p)
+	}
+	if got := b.ask(readToken, "GET", "/api/v1/capture/pcap", ""); got.StatusCode != 403 {
+		t.Errorf("others' frames for who may only look: %d", got.StatusCode)
+	}
+	if got := b.ask(driveToken, "GET", "/api/v1/capture/pcap?last=2m", ""); got.StatusCode != 422 {
+		t.Errorf("two minutes: %d", got.StatusCode)
+	}
+
+	l := b.listen("")
+	set := b.ask(driveToken, "PUT", "/api/v1/capture", `{"armed":true,"trigger":{"lost":"random","wait":"100ms"}}`)
+	if set.StatusCode != 200 || !strings.Contains(set.body, `"trigger":{"lost":"random"`) {
+		t.Fatalf("%d %s", set.StatusCode, set.body)
+	}
+	saved := decoded[CaptureSaved](t, l.until(func(m heard) bool { return m.event == "capture" }).data)
+	if saved.Pair != "main" || saved.Why != "lost random" {
+		t.Errorf("%+v", saved)
+	}
+	st := decoded[CaptureState](t, b.ask(readToken, "GET", "/api/v1/capture", "").body)
+	if len(st.Saved) != 1 || st.Saved[0] != saved.ID || st.Trigger != nil {
+		t.Errorf("%+v", st)
+	}
+	if got := b.ask(driveToken, "GET", "/api/v1/capture/saved/"+saved.ID, ""); len(packets(t, got.body)) == 0 {
+		t.Error("nothing saved")
+	}
+	for _, bad := range []string{"x", "..%2F..%2Fetc%2Fpasswd", "20200101T000000.000-main"} {
+		if got := b.ask(driveToken, "GET", "/api/v1/capture/saved/"+bad, ""); got.StatusCode != 404 {
+			t.Errorf("%s: %d", bad, got.StatusCode)
+		}
+	}
+	for body, where := range map[string]string{`{"armed":true,"trigger":{"lost":"bad luck"}}`: "body.trigger.lost", `{"armed":true,"trigger":{"wait":"1h"}}`: "body.trigger.wait",
+		`{"armed":true,"trigger":{"mark":"x"}}`: "body.trigger.mark"} {
+		if got := b.ask(driveToken, "PUT", "/api/v1/capture", body); got.StatusCode != 422 || !strings.Contains(got.body, where) {
+			t.Errorf("%s: %d %s", body, got.StatusCode, got.body)
+		}
+	}
+	b.ask(driveToken, "PUT", "/api/v1/capture", `{"armed":false}`)
+	if st := decoded[CaptureState](t, b.ask(readToken, "GET", "/api/v1/capture", "").body); st.Armed || st.Packets != 0 {
+		t.Errorf("%+v", st)
+	}
+}
