@@ -22,7 +22,7 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv("FARLINK_KILLS"))
 	if err != nil {
-		kills = 8
+		kills = 4
 	}
 	l := labUp(t)
 	stop(t, l.PID)
