@@ -66,15 +66,15 @@ func (p *pair) apply(ctx context.Context, want Want, o Options) (Applied, error)
 	if o.DryRun {
 		return Applied{ETag: etag(p.version), DryRun: true, Changed: changed, Hitless: p.hitless(c), Effective: true, Want: want, Links: c.links, Warnings: c.warnings}, nil
 	}
-	hitless := p.hitless(c)
-	if err := p.drive(ctx, c); err != nil {
+	hitless := p.hitless(c) && !o.NewRun
+	if err := p.drive(ctx, c, o.NewRun); err != nil {
 		return Applied{}, err
 	}
 	version, at := p.version, time.Now()
 	if changed {
 		version++
 		if err := p.box.store.Save(p.file(), saved{want, version, at}); err != nil {
-			return Applied{}, errors.Join(err, p.drive(ctx, p.built))
+			return Applied{}, errors.Join(err, p.drive(ctx, p.built, false))
 		}
 	}
 	p.take(c, want, version, at)
@@ -108,17 +108,22 @@ func (p *pair) hitless(c compiled) bool {
 	return p.engine != nil && c.mode == p.built.mode
 }
 
-// drive has the engine do what c says. Without an engine there is nothing to
-// do: the next one starts with it.
-func (p *pair) drive(ctx context.Context, c compiled) error {
+// drive has the engine do what c says, in a new run if so asked. Without an
+// engine there is nothing to do: the next one starts with it.
+func (p *pair) drive(ctx context.Context, c compiled, newRun bool) error {
 	e := p.engine
 	if e == nil {
 		return nil
 	}
-	if !bytes.Equal(c.document, p.built.document) {
-		if err := e.Apply(ctx, c.document); err != nil {
-			return NotReady{p.cfg.Name, err.Error()}
-		}
+	var err error
+	switch {
+	case newRun:
+		err = e.Run(ctx, c.document)
+	case !bytes.Equal(c.document, p.built.document):
+		err = e.Apply(ctx, c.document)
+	}
+	if err != nil {
+		return NotReady{p.cfg.Name, err.Error()}
 	}
 	mode := c.mode
 	if p.disrupts.cutting() {

@@ -210,14 +210,15 @@ func (b *Box) Disrupt(ctx context.Context, pair string, d Disruption, by string)
 	return begun, err
 }
 
-// Reset takes every pair back to what it boots with and ends link events.
+// Reset takes every pair back to what it boots with, in a new run, and ends
+// link events.
 func (b *Box) Reset(ctx context.Context, by string) error {
 	var all error
 	for _, p := range b.all() {
 		var err error
 		asked := p.ask(ctx, func() {
 			p.disruptEnd(by)
-			_, err = p.apply(ctx, p.cfg.Boot, Options{By: by})
+			_, err = p.apply(ctx, p.cfg.Boot, Options{By: by, NewRun: true})
 		})
 		all = errors.Join(all, asked, err)
 	}

@@ -18,6 +18,7 @@ type testEngine struct {
 	mu        sync.Mutex
 	documents []string
 	modes     []Mode
+	runs      int
 	snapshot  Snapshot
 	refuse    error
 	done      chan struct{}
@@ -32,6 +33,13 @@ func (e *testEngine) Apply(_ context.Context, doc []byte) error {
 	}
 	e.documents = append(e.documents, string(doc))
 	return nil
+}
+
+func (e *testEngine) Run(ctx context.Context, doc []byte) error {
+	e.mu.Lock()
+	e.runs++
+	e.mu.Unlock()
+	return e.Apply(ctx, doc)
 }
 
 func (e *testEngine) SetMode(_ context.Context, m Mode) error {
@@ -259,7 +267,7 @@ func TestLastWantReturns(t *testing.T) {
 			if err := b.Reset(t.Context(), "bench"); err != nil {
 				t.Fatal(err)
 			}
-			if s := b.State().Pairs[0]; s.Word != Emulating || s.Want.Profile != "clear" || s.Want.Seed != 0 {
+			if s := b.State().Pairs[0]; s.Word != Emulating || s.Want.Profile != "clear" || s.Want.Seed != 0 || bench.last().runs != 1 {
 				t.Errorf("after a reset: %+v", s)
 			}
 		})

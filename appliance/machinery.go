@@ -49,6 +49,9 @@ type Engine interface {
 	// Apply swaps the links for those of the document between two frames.
 	// An error means that nothing has changed.
 	Apply(ctx context.Context, document []byte) error
+	// Run begins a new run with the document: what is inside is dropped,
+	// time, packet numbers and counters begin at 0.
+	Run(ctx context.Context, document []byte) error
 	// SetMode changes what happens to frames.
 	SetMode(ctx context.Context, m Mode) error
 	// Snapshot says how it goes. It does not disturb the engine.

@@ -7,6 +7,9 @@ type Options struct {
 	IfMatch string
 	// DryRun checks everything and changes nothing.
 	DryRun bool
+	// NewRun begins a new run with the change: what is inside the links is
+	// dropped, the channel and the counters begin anew.
+	NewRun bool
 	// By says who asks, for events and the log.
 	By string
 }

@@ -30,6 +30,17 @@ func (l Level) String() string {
 // MarshalText writes the level as text in JSON documents.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
+// UnmarshalText reads what MarshalText writes.
+func (l *Level) UnmarshalText(b []byte) error {
+	for _, level := range []Level{Error, Warning} {
+		if level.String() == string(b) {
+			*l = level
+			return nil
+		}
+	}
+	return fmt.Errorf("level %q: want error or warning", b)
+}
+
 // Problem is one thing that is wrong with a document: where, what stands
 // there, and what was wanted.
 type Problem struct {

@@ -31,6 +31,7 @@ func (e *engine) Apply(context.Context, []byte) error {
 	defer e.mu.Unlock()
 	return e.refuse
 }
+func (e *engine) Run(ctx context.Context, doc []byte) error     { return e.Apply(ctx, doc) }
 func (e *engine) SetMode(context.Context, appliance.Mode) error { return nil }
 func (e *engine) Snapshot() appliance.Snapshot {
 	e.mu.Lock()

@@ -21,6 +21,7 @@ type ChangeInput struct {
 	PairInput
 	IfMatch string `header:"If-Match" doc:"Change only the want that has this ETag; 412 when it has another by now."`
 	DryRun  bool   `query:"dry_run" doc:"Check everything, change nothing."`
+	NewRun  bool   `query:"new_run" doc:"Begin a new run: what is inside is dropped, the channel and the counters begin anew."`
 }
 
 type wantOutput struct {
@@ -115,7 +116,7 @@ func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Co
 	// A client that hangs up must not leave half a change.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
-	done, err := ask(ctx, appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, By: w.Name})
+	done, err := ask(ctx, appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, NewRun: in.NewRun, By: w.Name})
 	if err != nil {
 		return nil, refuse(err, "body")
 	}

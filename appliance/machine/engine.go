@@ -90,6 +90,13 @@ func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
 	})
 }
 
+func (e *wireEngine) Run(ctx context.Context, document []byte) error {
+	return bounded(ctx, func() error {
+		_, err := e.Engine.Run(document)
+		return err
+	})
+}
+
 func (e *wireEngine) SetMode(ctx context.Context, m appliance.Mode) error {
 	mode, err := steer.ParseMode(string(m))
 	if err != nil {

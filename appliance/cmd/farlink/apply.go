@@ -18,7 +18,7 @@ func applyCommand() *cobra.Command {
 	var to target
 	var pair string
 	var seed uint64
-	var dryRun, asJSON bool
+	var dryRun, newRun, asJSON bool
 	c := &cobra.Command{
 		Use: "apply FILE|PROFILE", Short: "Have a running box emulate a profile", Args: cobra.ExactArgs(1),
 		Long: `apply gives a running box a profile: one of its own by name, or a file of
@@ -41,7 +41,7 @@ why not, nothing. Seed, mode and pair stay unless they are given.`,
 			if err != nil {
 				return err
 			}
-			query := url.Values{"dry_run": {strconv.FormatBool(dryRun)}}
+			query := url.Values{"dry_run": {strconv.FormatBool(dryRun)}, "new_run": {strconv.FormatBool(newRun)}}
 			if pair != "" {
 				query.Set("pair", pair)
 			}
@@ -60,6 +60,7 @@ why not, nothing. Seed, mode and pair stay unless they are given.`,
 	f.StringVar(&pair, "pair", "", "pair of ports, where the box has several")
 	f.Uint64Var(&seed, "seed", 0, "seed of the channel")
 	f.BoolVar(&dryRun, "dry-run", false, "check only, change nothing")
+	f.BoolVar(&newRun, "new-run", false, "begin a new run: channel and counters begin anew")
 	f.BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	return c
 }

@@ -212,6 +212,26 @@ func TestHungEngine(t *testing.T) {
 	}
 }
 
+func TestClassifierAndNewRun(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	status, body := ask(t, l, http.MethodPut, "/link", `{"profile": "clear", "links": {"sat": {"profile": "geo/qirse-sat"}},
+		"rules": [{"protocol": "icmpv6", "link": "pass"}, {"protocol": "icmp", "prefix": "10.77.0.0/24", "link": "sat"}]}`)
+	if status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	if sat, clean := least(t, ping(t, l, "10.77.0.2", 2)), least(t, ping(t, l, "fd77::2", 2)); sat < 600 || clean > 40 {
+		t.Errorf("round trips %v and %v ms, want 600 by the rule and next to none past the links", sat, clean)
+	}
+	if s := state(t, l); s.Figures.Up.PacketsIn == 0 || len(s.Links) != 2 || s.Links[1].Name != "sat" {
+		t.Errorf("%+v", s)
+	}
+	if status, body := ask(t, l, http.MethodPatch, "/link?new_run=true", `{}`); status != http.StatusOK || !strings.Contains(body, `"hitless":false`) {
+		t.Errorf("new run: %d %s", status, body)
+	}
+	eventually(t, 2*time.Second, "counters begin anew", func() bool { return state(t, l).Figures.Up.PacketsIn < 3 })
+}
+
 func TestTwoLabs(t *testing.T) {
 	t.Parallel()
 	one, two := labUp(t, "--profile", "geo/qirse-sat"), labUp(t)

@@ -205,7 +205,7 @@ func TestApplyFiles(t *testing.T) {
 	if out := must(t, "apply", "--lab", l.Name, "--dry-run", good); !strings.Contains(out, "the box would take it") || state(t, l).ETag != "v0" {
 		t.Errorf("dry run: %s", out)
 	}
-	if out := must(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") {
+	if out := must(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") || !strings.Contains(out, "warning: inline.up.path") {
 		t.Errorf("%s", out)
 	}
 	bad := write(t, "bad.toml", "[down.path]\ndelay = 20\n[up]\nfoo = 1\n")
@@ -219,7 +219,7 @@ func TestApplyFiles(t *testing.T) {
 }
 
 func TestStatuses(t *testing.T) {
-	good := write(t, "good.toml", "about = \"x\"\n[down.queue]\nrate = \"8Mbit/s\"\n")
+	good := write(t, "good.toml", "about = \"x\"\n[down.queue]\nrate = \"8Mbit/s\"\n[up.queue]\nrate = \"8Mbit/s\"\n")
 	bad := write(t, "bad.toml", "[down.loss]\nprobability = 2\n[up.path]\ndelay = \"0s\"\njitter.spread = \"5ms\"\n[up.loss]\nprobability = -1\n")
 	unknown := write(t, "unknown.toml", "[down.loss]\nfoo = 1\n[up]\nbar = 2\n")
 	cases := []struct {
