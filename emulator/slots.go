@@ -3,6 +3,7 @@ package emulator
 import (
 	"reflect"
 
+	"farlink/emulator/air"
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/nr"
@@ -69,8 +70,8 @@ func (s *station) stage(at place, w link.Way, way *profiles.Way) link.Stage {
 	case loss:
 		return s.air(w, way, draw)
 	case corrupt:
-		if way.Corrupt != (stage.CorruptConfig{}) {
-			return stage.NewCorrupt(way.Corrupt, draw)
+		if way.Corrupt != (air.CorruptConfig{}) {
+			return air.NewCorrupt(way.Corrupt, draw)
 		}
 	case path:
 		return s.path(w, way, draw)
@@ -118,10 +119,10 @@ func (s *station) air(w link.Way, way *profiles.Way, draw link.Draw) link.Stage 
 	if c := s.profile.LEO; c != nil {
 		return leo.NewAir(*c, w, s.sky)
 	}
-	if way.Loss == (stage.LossConfig{}) && way.Trace == nil {
+	if way.Loss == (air.LossConfig{}) && way.Trace == nil {
 		return nil
 	}
-	l := stage.NewLoss(way.Loss, draw)
+	l := air.NewLoss(way.Loss, draw)
 	if way.Trace != nil {
 		l.Follow(stage.NewTrace(*way.Trace), draw.Sub("trace"))
 	}

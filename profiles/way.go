@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"farlink/emulator/air"
 	"farlink/emulator/dama"
 	"farlink/emulator/link"
 	"farlink/emulator/sat"
@@ -19,8 +20,8 @@ type Way struct {
 	Delivery     *stage.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
 	Train        *stage.TrainConfig    `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
 	Trace        *stage.TraceConfig    `toml:"trace"`     // a course that queue, loss and path follow
-	Loss         stage.LossConfig      `toml:"loss"`      // on the air
-	Corrupt      stage.CorruptConfig   `toml:"corrupt"`   // frames that arrive damaged
+	Loss         air.LossConfig        `toml:"loss"`      // on the air
+	Corrupt      air.CorruptConfig     `toml:"corrupt"`   // frames that arrive damaged
 	Path         stage.PathConfig      `toml:"path"`      // delay and jitter
 	Reorder      *stage.ReorderConfig  `toml:"reorder"`   // packets that step aside
 	Duplicate    stage.DuplicateConfig `toml:"duplicate"` // packets that come twice

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"farlink/emulator/air"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -15,7 +16,7 @@ func geo(jitter *JitterConfig) *link.Chain {
 	return link.NewChain(
 		NewGate(GateConfig{MTU: 1500}),
 		NewQueue(QueueConfig{Rate: 100 * link.MegabitPerSecond, Limit: Limit{Bytes: 3e6}}, draw.Sub("queue")),
-		NewLoss(LossConfig{Probability: 0.001}, draw.Sub("loss")),
+		air.NewLoss(air.LossConfig{Probability: 0.001}, draw.Sub("loss")),
 		NewPath(PathConfig{Delay: 250 * link.Millisecond, Jitter: jitter}, draw.Sub("path")))
 }
 
@@ -43,7 +44,7 @@ func BenchmarkHeld(b *testing.B) {
 			chain := link.NewChain(
 				NewGate(GateConfig{}),
 				NewQueue(QueueConfig{Rate: 100 * link.GigabitPerSecond}, draw.Sub("queue")),
-				NewLoss(LossConfig{Probability: 0.001}, draw.Sub("loss")),
+				air.NewLoss(air.LossConfig{Probability: 0.001}, draw.Sub("loss")),
 				NewPath(PathConfig{Delay: link.Duration(held) * gap}, draw.Sub("path")))
 			sink := &linktest.Counter{}
 			p := link.Packet{Size: 1000}

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestCase01DelayHoldsTheRate(t *testing.T) {
 	}
 	chain := link.NewChain(NewQueue(config, draw("q")), NewPath(PathConfig{Delay: 250 * link.Millisecond}, draw("p")))
 	sink := &linktest.Counter{}
-	for _, p := range paced(60_000, 1514, 0, rate.Time(1538)) {
+	for _, p := range linktest.Paced(60_000, 1514, 0, rate.Time(1538)) {
 		chain.Put(p, sink)
 		chain.Run(p.When, sink)
 	}
@@ -117,7 +118,7 @@ func (s *orderSink) Deliver(p link.Packet) {
 func TestCase06BurstAt500k(t *testing.T) {
 	for _, when := range []link.Time{0, 10000 * ms} {
 		q := NewQueue(QueueConfig{Rate: 500 * kbit, Limit: Limit{Bytes: 40000}}, draw("q"))
-		got := whens(through(q, burst(30, 1000, when)))
+		got := linktest.Through(q, linktest.Burst(30, 1000, when)).Whens()
 		if len(got) != 30 {
 			t.Fatalf("%d of 30 delivered", len(got))
 		}
@@ -161,16 +162,16 @@ func TestCase09LatencyUnderLoad(t *testing.T) {
 		chain := link.NewChain(
 			NewQueue(QueueConfig{Rate: 10 * mbit, Limit: limit}, draw("q")),
 			NewPath(PathConfig{Delay: 20 * link.Millisecond}, draw("p")))
-		idle := through(chain, burst(1, 64, 0)).Delivered()[0].When
+		idle := linktest.Through(chain, linktest.Burst(1, 64, 0)).Delivered()[0].When
 		if idle < 20*ms || idle > 20*ms+52_000 {
 			t.Errorf("%v: %d ns idle, want 20 ms and 51 us of service", limit, idle)
 		}
-		load := paced(3000, 1500, 4000*1000*ms, 600*link.Microsecond)
+		load := linktest.Paced(3000, 1500, 4000*1000*ms, 600*link.Microsecond)
 		came := map[uint64]link.Time{}
 		for _, p := range load {
 			came[p.Seq] = p.When
 		}
-		got := through(chain, load).Delivered()
+		got := linktest.Through(chain, load).Delivered()
 		for _, p := range got[1000:] {
 			if d := p.When - came[p.Seq]; d < 267*ms || d > 273*ms {
 				t.Fatalf("%v: packet %d took %d ns under load, want 270 ms", limit, p.Seq, d)
@@ -179,35 +180,10 @@ func TestCase09LatencyUnderLoad(t *testing.T) {
 	}
 }
 
-// A sum of faults of netem: probability gaps in the 4-state model; outages
-// over 2.1 s overflow; what is reordered escapes the limit; a change of a
-// parameter restarts the random stream.
-func TestCase11FourStateSumsToOne(t *testing.T) {
-	bad := FourStateConfig{P13: 0.7, P14: 0.4, P31: 0.6, P32: 0.5}
-	got := map[string]bool{}
-	LossConfig{FourState: &bad}.Check(func(path, _, _ string) { got[path] = true })
-	if !got["four_state.p14"] || !got["four_state.p32"] || len(got) != 2 {
-		t.Errorf("problems %v, want p14 and p32", got)
-	}
-	// States and losses of a chain that uses every transition: GI-2.
-	l := newFourState(FourStateConfig{P13: .01, P31: .25, P32: .1, P23: .5, P14: .002}, draw("f"))
-	var visits [5]int
-	const n = 2_000_000
-	for i := range n {
-		l.loses(link.Packet{Seq: uint64(i)})
-		visits[l.at]++
-	}
-	for i, want := range []float64{0, .95238, .00762, .03810, .00190} {
-		if share := float64(visits[i]) / n; math.Abs(share-want) > 0.03*want+1e-9 {
-			t.Errorf("state %d: share %.5f, want %.5f", i, share, want)
-		}
-	}
-}
-
 func TestCase11OutageOf5s(t *testing.T) {
 	from, until := link.Time(10e9), link.Time(15e9)
 	gate := NewGate(GateConfig{Cut: []CutConfig{{10 * link.Second, 5 * link.Second}}})
-	log := through(gate, paced(20_000, 100, 0, link.Millisecond))
+	log := linktest.Through(gate, linktest.Paced(20_000, 100, 0, link.Millisecond))
 	if got := log.Lost(link.Cut); got != 5000 {
 		t.Errorf("gate: %d of 5000 lost in an outage of 5 s", got)
 	}
@@ -220,8 +196,8 @@ func TestCase11OutageOf5s(t *testing.T) {
 	// that time leaves at 15 s and after, 1 ms each.
 	q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 100}}, draw("q"))
 	q.Follow(NewTrace(TraceConfig{Steps: []StepConfig{{At: 10 * link.Second, Outage: true}, {At: 15 * link.Second}}}))
-	got := whens(through(q, paced(3, 1000, from, link.Second)))
-	if want := []link.Time{until + ms, until + 2*ms, until + 3*ms}; !equal(got, want) {
+	got := linktest.Through(q, linktest.Paced(3, 1000, from, link.Second)).Whens()
+	if want := []link.Time{until + ms, until + 2*ms, until + 3*ms}; !slices.Equal(got, want) {
 		t.Errorf("queue: left at %v, want %v", got, want)
 	}
 }
@@ -231,7 +207,7 @@ func TestCase11LimitHoldsWithReordering(t *testing.T) {
 	r := NewReorder(ReorderConfig{Probability: 0.5, Extent: 3, Delay: 5 * link.Millisecond}, draw("r"))
 	chain := link.NewChain(q, r)
 	var log linktest.Log
-	for _, p := range paced(2000, 1000, 0, link.Millisecond/2) {
+	for _, p := range linktest.Paced(2000, 1000, 0, link.Millisecond/2) {
 		chain.Put(p, &log)
 		if n, _ := q.Held(); n > 6 {
 			t.Fatalf("%d packets in a queue of 5 and one in service", n)
@@ -239,29 +215,6 @@ func TestCase11LimitHoldsWithReordering(t *testing.T) {
 		if n, _ := r.Held(); n > 5 {
 			t.Fatalf("%d stand aside; at 1 ms each, 5 come in 5 ms", n)
 		}
-	}
-}
-
-func TestCase11ChangeKeepsRandomStream(t *testing.T) {
-	packets := paced(20_000, 100, 0, link.Millisecond)
-	mild, harsh := LossConfig{Probability: 0.01}, LossConfig{Probability: 0.05}
-	a, b := &linktest.Log{}, &linktest.Log{}
-	steady, changed := NewLoss(harsh, draw("l")), NewLoss(mild, draw("l"))
-	for i, p := range packets {
-		if i == 10_000 {
-			next := NewLoss(harsh, draw("l"))
-			next.Inherit(p.When, changed)
-			changed = next
-		}
-		if i >= 10_000 {
-			steady.Put(p, a)
-			changed.Put(p, b)
-		} else {
-			changed.Put(p, &linktest.Counter{})
-		}
-	}
-	if a.Digest() != b.Digest() {
-		t.Error("after a change, the fates are not those of a link that was so from the start")
 	}
 }
 
@@ -275,7 +228,7 @@ func TestCase14HighRateAndDelay(t *testing.T) {
 		chain := link.NewChain(
 			NewQueue(QueueConfig{Rate: c.rate, Limit: Limit{Packets: 1000}}, draw("q")),
 			NewPath(PathConfig{Delay: c.delay}, draw("p")))
-		one := through(chain, burst(1, 1514, 0)).Delivered()[0].When
+		one := linktest.Through(chain, linktest.Burst(1, 1514, 0)).Delivered()[0].When
 		if want := link.Time(c.rate.Time(1514) + c.delay); one != want {
 			t.Errorf("%v, %v: one packet took %d, want %d", c.rate, c.delay, one, want)
 		}

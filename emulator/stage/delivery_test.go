@@ -2,10 +2,12 @@ package stage
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"farlink/emulator/link"
+	"farlink/emulator/linktest"
 )
 
 // frame is a packet whose IP bytes are size, as Mahimahi counts.
@@ -37,7 +39,7 @@ func TestDelivery(t *testing.T) {
 		{"jumbo", []int64{1}, []link.Packet{frame(0, 0, 4000)}, []link.Time{3 * ms}},
 		{"much later", []int64{3, 7}, []link.Packet{frame(0, 70_001*ms, 1500)}, []link.Time{70_003 * ms}},
 	} {
-		if got := whens(through(delivery(c.times...), c.in)); !equal(got, c.want) {
+		if got := linktest.Through(delivery(c.times...), c.in).Whens(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: left at %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -79,7 +81,7 @@ func TestDeliveryRate(t *testing.T) {
 // TestParseTimes has MM-5 and the other malformed traces.
 func TestParseTimes(t *testing.T) {
 	got, err := ParseTimes("0\n0\n5\n10\n")
-	if err != nil || !equal(got, []int64{0, 0, 5, 10}) {
+	if err != nil || !slices.Equal(got, []int64{0, 0, 5, 10}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for text, want := range map[string]string{

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"farlink/emulator/link"
@@ -89,14 +90,14 @@ func TestCase04NamedDistribution(t *testing.T) {
 				t.Fatalf("%s: packet %d took %v ms, with a rate %v", l.name, i, got[i], again[i])
 			}
 		}
-		mean, sd := meanAndSD(got)
+		mean, sd := linktest.MeanSD(got)
 		if math.Abs(mean/want-1) > 0.005 {
 			t.Errorf("%s: mean %.4f ms, want %.4f", l.name, mean, want)
 		}
 		if math.Abs(sd/l.sd-1) > 0.05 {
 			t.Errorf("%s: deviation %.4f ms, want %.4f", l.name, sd, l.sd)
 		}
-		if d := kolmogorov(got, l.law); d > 1.628 {
+		if d := linktest.Kolmogorov(got, l.law); d > 1.628 {
 			t.Errorf("%s: Kolmogorov-Smirnov %.3f, want below 1.628", l.name, d)
 		}
 	}
@@ -110,7 +111,7 @@ func TestCorrelatedJitter(t *testing.T) {
 		delay, _ := meanOf(l.name)
 		l.config.HalfLife = link.Second
 		got := delays(PathConfig{Delay: delay, Jitter: &l.config}, 100_000, 10*link.Second)
-		if d := kolmogorov(got, l.law); d > 1.628 {
+		if d := linktest.Kolmogorov(got, l.law); d > 1.628 {
 			t.Errorf("%s: Kolmogorov-Smirnov %.3f, want below 1.628", l.name, d)
 		}
 	}
@@ -127,7 +128,7 @@ func TestCorrelatedJitter(t *testing.T) {
 	} {
 		c.config.Distribution, c.config.Spread = "normal", link.Millisecond
 		x := delays(PathConfig{Delay: 20 * link.Millisecond, Jitter: &c.config}, 100_000, c.gap)
-		mean, sd := meanAndSD(x)
+		mean, sd := linktest.MeanSD(x)
 		sum := 0.0
 		for i := 1; i < len(x); i++ {
 			sum += (x[i] - mean) * (x[i-1] - mean)
@@ -167,7 +168,7 @@ func TestCase05OrderedJitterAt100kpps(t *testing.T) {
 	jitter.HalfLife = 0
 	path = NewPath(PathConfig{Delay: 20 * link.Millisecond, Jitter: &jitter}, draw("p"))
 	d := delaysOf(path, 100_000, 10*link.Microsecond)
-	mean, sd := meanAndSD(d)
+	mean, sd := linktest.MeanSD(d)
 	got = probes(path)
 	if math.Abs(got["delay_mean_ms"]-mean) > 1e-6 || math.Abs(got["jitter_ms"]-sd) > 1e-6 {
 		t.Errorf("probes %.6f ± %.6f ms, realised %.6f ± %.6f", got["delay_mean_ms"], got["jitter_ms"], mean, sd)
@@ -192,7 +193,7 @@ func TestPathKeepsDues(t *testing.T) {
 	swap := func(delay link.Duration, now link.Time) {
 		path.Run(now, &log)
 		next := NewPath(PathConfig{Delay: delay}, draw("p"))
-		succeed(next, path, now)
+		linktest.Succeed(next, path, now)
 		path = next
 	}
 	put := func(seq uint64, when link.Time) { path.Put(link.Packet{Seq: seq, When: when, Size: 100}, &log) }
@@ -204,7 +205,7 @@ func TestPathKeepsDues(t *testing.T) {
 	swap(50*link.Millisecond, 22*ms)
 	put(4, 23*ms) // due at 73
 	path.Run(100*ms, &log)
-	if got, want := whens(&log), []link.Time{20 * ms, 21 * ms, 21 * ms, 25 * ms, 73 * ms}; !equal(got, want) {
+	if got, want := log.Whens(), []link.Time{20 * ms, 21 * ms, 21 * ms, 25 * ms, 73 * ms}; !slices.Equal(got, want) {
 		t.Errorf("arrived at %v, want %v", got, want)
 	}
 	linktest.Ordered(t, &log)
@@ -220,7 +221,7 @@ func TestPathAdoptsInOrder(t *testing.T) {
 	path.Adopt(70*ms, link.Packet{Seq: 3, When: 65 * ms})
 	var log linktest.Log
 	path.Run(100*ms, &log)
-	if got, want := whens(&log), []link.Time{50 * ms, 50 * ms, 60 * ms, 70 * ms}; !equal(got, want) {
+	if got, want := log.Whens(), []link.Time{50 * ms, 50 * ms, 60 * ms, 70 * ms}; !slices.Equal(got, want) {
 		t.Errorf("arrived at %v, want %v", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"slices"
 	"testing"
 
 	"farlink/emulator/link"
@@ -12,47 +13,6 @@ const (
 	kbit = link.KilobitPerSecond
 	mbit = link.MegabitPerSecond
 )
-
-// burst returns n packets of size bytes that come at when.
-func burst(n int, size uint16, when link.Time) []link.Packet {
-	out := make([]link.Packet, n)
-	for i := range out {
-		out[i] = link.Packet{When: when, Seq: uint64(i), Size: size}
-	}
-	return out
-}
-
-// paced returns n packets of size bytes, gap apart from when on.
-func paced(n int, size uint16, when link.Time, gap link.Duration) []link.Packet {
-	out := burst(n, size, when)
-	for i := range out {
-		out[i].When += link.Time(i) * link.Time(gap)
-	}
-	return out
-}
-
-// through drives packets through s until all are out.
-func through(s link.Stage, packets []link.Packet) *linktest.Log {
-	return linktest.Drive(s, packets, linktest.EventByEvent(s), packets[len(packets)-1].When+3600*1000*ms)
-}
-
-// whens returns when the packets were delivered.
-func whens(l *linktest.Log) []link.Time {
-	var out []link.Time
-	for _, p := range l.Delivered() {
-		out = append(out, p.When)
-	}
-	return out
-}
-
-// delivered returns the numbers of the packets that got through.
-func delivered(l *linktest.Log) []uint64 {
-	var out []uint64
-	for _, p := range l.Delivered() {
-		out = append(out, p.Seq)
-	}
-	return out
-}
 
 // TestServiceTimes: 1000 B are 8,000 bits: 1 ms at 8 Mbit/s. At 7 Mbit/s they
 // are 8,000,000,000/7 = 1,142,857,142 and 6/7 ns a thousand: the remainder
@@ -81,23 +41,11 @@ func TestServiceTimes(t *testing.T) {
 			[]link.Time{1142857, 2285714, 3428571, 4571428, 5714285, 6857142, 8 * ms}},
 		{"unlimited", QueueConfig{}, 1000, []link.Time{0, 0, 0}},
 	} {
-		got := whens(through(NewQueue(c.config, draw("q")), burst(len(c.want), c.size, 0)))
-		if !equal(got, c.want) {
+		got := linktest.Through(NewQueue(c.config, draw("q")), linktest.Burst(len(c.want), c.size, 0)).Whens()
+		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: left at %v, want %v", c.name, got, c.want)
 		}
 	}
-}
-
-func equal[T comparable](a, b []T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // TestNoDrift: a million packets of 1514 B at a rate that divides nothing
@@ -107,7 +55,7 @@ func TestNoDrift(t *testing.T) {
 	const n, rate = 1_000_000, 64_000_007
 	q := NewQueue(QueueConfig{Rate: rate, Limit: Limit{Packets: n}}, draw("q"))
 	last := &lastSink{}
-	for _, p := range burst(n, 1514, 0) {
+	for _, p := range linktest.Burst(n, 1514, 0) {
 		q.Put(p, last)
 	}
 	q.Run(link.Never-1, last)
@@ -138,13 +86,13 @@ func TestIdleGivesNothing(t *testing.T) {
 		{When: 3600e3*ms + 1, Seq: 3, Size: 1e3},
 	}
 	want := []link.Time{ms, ms * 3 / 2, 3600e3*ms + ms, 3600e3*ms + 2*ms}
-	if got := whens(through(q, in)); !equal(got, want) {
+	if got := linktest.Through(q, in).Whens(); !slices.Equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)
 	}
 	// Nor is a remainder carried over idle time: 1,142,857 and 1/7 ns at
 	// 7 Mbit/s are 1,142,857 for each packet that comes alone.
 	q = NewQueue(QueueConfig{Rate: 7 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
-	for i, at := range whens(through(q, paced(20, 1000, 0, link.Second))) {
+	for i, at := range linktest.Through(q, linktest.Paced(20, 1000, 0, link.Second)).Whens() {
 		if took := at - link.Time(i)*1000*ms; took != 1_142_857 {
 			t.Errorf("packet %d alone took %d ns, want 1142857", i, took)
 		}
@@ -175,8 +123,8 @@ func TestLimits(t *testing.T) {
 	} {
 		q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: c.limit, Discipline: c.discipline,
 			FramingConfig: FramingConfig{Framing: c.framing}}, draw("q"))
-		log := through(q, burst(10, 1000, 0))
-		if got := delivered(log); !equal(got, c.want) {
+		log := linktest.Through(q, linktest.Burst(10, 1000, 0))
+		if got := log.Seqs(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: delivered %v, want %v", c.name, got, c.want)
 		}
 		if got := log.Lost(c.reason); got != 10-len(c.want) {
@@ -200,17 +148,17 @@ func TestSwapRate(t *testing.T) {
 	} {
 		old := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
 		var log linktest.Log
-		for _, p := range burst(3, 1000, 0) {
+		for _, p := range linktest.Burst(3, 1000, 0) {
 			old.Put(p, &log)
 		}
 		q := NewQueue(QueueConfig{Rate: c.rate, Limit: Limit{Packets: 3}}, draw("q"))
-		succeed(q, old, ms/2)
+		linktest.Succeed(q, old, ms/2)
 		if n, _ := old.Held(); n != 0 || old.Next() != link.Never {
 			t.Errorf("%v: the old queue still holds %d", c.rate, n)
 		}
 		q.Put(link.Packet{When: ms / 2, Seq: 3, Size: 1000}, &log)
 		q.Run(100*ms, &log)
-		if got := whens(&log); !equal(got, c.want) {
+		if got := log.Whens(); !slices.Equal(got, c.want) {
 			t.Errorf("%v: left at %v, want %v", c.rate, got, c.want)
 		}
 		linktest.Ordered(t, &log)
@@ -229,7 +177,7 @@ func TestSwapOfBusyPast(t *testing.T) {
 	q.Adopt(9*ms, link.Packet{When: 9 * ms, Seq: 1, Size: 1000})
 	q.Put(link.Packet{When: 9 * ms, Seq: 2, Size: 1000}, &log)
 	q.Run(100*ms, &log)
-	if got, want := whens(&log), []link.Time{10 * ms, 11 * ms, 12 * ms}; !equal(got, want) {
+	if got, want := log.Whens(), []link.Time{10 * ms, 11 * ms, 12 * ms}; !slices.Equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)
 	}
 }

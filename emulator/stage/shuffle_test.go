@@ -2,6 +2,7 @@ package stage
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"farlink/emulator/link"
@@ -23,8 +24,8 @@ func TestReorder(t *testing.T) {
 		{"2.5 ms", ReorderConfig{Every: 4, Delay: 2500 * link.Microsecond}, []uint64{0, 1, 2, 4, 5, 3, 6, 8, 9, 7}, 5500000},
 		{"0.5 ms: nobody goes by", ReorderConfig{Every: 4, Extent: 2, Delay: 500 * link.Microsecond}, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 3500000},
 	} {
-		log := through(NewReorder(c.config, draw("r")), paced(10, 100, 0, link.Millisecond))
-		if got := delivered(log); !equal(got, c.order) {
+		log := linktest.Through(NewReorder(c.config, draw("r")), linktest.Paced(10, 100, 0, link.Millisecond))
+		if got := log.Seqs(); !slices.Equal(got, c.order) {
 			t.Errorf("%s: order %v, want %v", c.name, got, c.order)
 		}
 		for _, p := range log.Delivered() {
@@ -42,7 +43,7 @@ func TestReorder(t *testing.T) {
 // is 3 packets unless others stand aside with it.
 func TestReorderShare(t *testing.T) {
 	const n = 100_000
-	log := through(NewReorder(ReorderConfig{Probability: 0.05, Extent: 3, Delay: link.Second}, draw("r")), paced(n, 100, 0, link.Millisecond))
+	log := linktest.Through(NewReorder(ReorderConfig{Probability: 0.05, Extent: 3, Delay: link.Second}, draw("r")), linktest.Paced(n, 100, 0, link.Millisecond))
 	aside := 0
 	for i, p := range log.Delivered() {
 		if p.Mark&link.Reordered != 0 {
@@ -61,7 +62,7 @@ func TestReorderShare(t *testing.T) {
 func TestDuplicate(t *testing.T) {
 	const n = 50_000
 	for _, delay := range []link.Duration{0, 1500 * link.Microsecond} {
-		log := through(NewDuplicate(DuplicateConfig{Probability: 0.1, Delay: delay}, draw("d")), paced(n, 100, 0, link.Millisecond))
+		log := linktest.Through(NewDuplicate(DuplicateConfig{Probability: 0.1, Delay: delay}, draw("d")), linktest.Paced(n, 100, 0, link.Millisecond))
 		copies := 0
 		for _, p := range log.Delivered() {
 			want := link.Time(p.Seq) * ms
@@ -82,30 +83,12 @@ func TestDuplicate(t *testing.T) {
 	}
 }
 
-// TestCorrupt: 3 % and 1-(1-1e-5)^8000 = 7.6884 % of the rest: 10.458 %.
-func TestCorrupt(t *testing.T) {
-	const n, want = 100_000, 1 - 0.97*(1-0.076884)
-	log := through(NewCorrupt(CorruptConfig{Probability: 0.03, BER: 1e-5}, draw("c")), paced(n, 1000, 0, link.Millisecond))
-	hurt := 0
-	for _, p := range log.Delivered() {
-		if p.Mark&link.Corrupted != 0 {
-			hurt++
-		}
-	}
-	if got := float64(hurt) / n; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/n) {
-		t.Errorf("%.5f damaged, want %.5f", got, want)
-	}
-	if len(log.Delivered()) != n {
-		t.Errorf("%d of %d delivered: corruption loses nothing", len(log.Delivered()), n)
-	}
-}
-
 // TestReorderHoldsMany: what stands aside is many when all do; nothing is
 // lost when the ring grows.
 func TestReorderHoldsMany(t *testing.T) {
 	r := NewReorder(ReorderConfig{Probability: 1, Extent: 1, Delay: link.Second}, draw("r"))
 	var log linktest.Log
-	for _, p := range paced(500, 100, 0, link.Millisecond) {
+	for _, p := range linktest.Paced(500, 100, 0, link.Millisecond) {
 		r.Put(p, &log)
 	}
 	if n, bytes := r.Held(); n != 500 || bytes != 50_000 {

@@ -90,6 +90,16 @@ func NewTrace(c TraceConfig) *Trace {
 	return t
 }
 
+// Loss returns the probability of loss at now that the course adds to the
+// profile's, and the span in which it holds.
+func (t *Trace) Loss(now link.Time) (probability float64, span link.Span) {
+	step, span := t.at(now)
+	if step.Loss != nil {
+		probability = *step.Loss
+	}
+	return probability, span
+}
+
 // own is a step of no course: all as in the profile.
 var own = &StepConfig{}
 
@@ -139,26 +149,6 @@ func (c *cursor) seek(now link.Time) bool {
 	c.step, c.span = c.trace.at(now)
 	return c.step != was
 }
-
-// Follow lets the loss follow the course of t, besides what it has of its
-// own.
-func (l *Loss) Follow(t *Trace, draw link.Draw) { l.add(&traceLoss{newCursor(t), draw}) }
-
-// traceLoss loses each packet with the probability of its time.
-type traceLoss struct {
-	cursor
-	draw link.Draw
-}
-
-func (t *traceLoss) loses(p link.Packet) link.Reason {
-	t.seek(p.When)
-	if chance := t.step.Loss; chance != nil && t.draw.Chance(p.Seq, *chance) {
-		return link.Random
-	}
-	return link.None
-}
-
-func (*traceLoss) inherit(process) {}
 
 // Follow lets the delay of the path follow the course of t: a packet travels
 // as long as the step says in which it set out, or longer to keep its order.

@@ -1,9 +1,12 @@
 package stage
 
 import (
+	"slices"
 	"testing"
 
+	"farlink/emulator/air"
 	"farlink/emulator/link"
+	"farlink/emulator/linktest"
 )
 
 func steps(end string, period link.Duration, s ...StepConfig) *Trace {
@@ -58,7 +61,7 @@ func TestTraceRate(t *testing.T) {
 	} {
 		q := NewQueue(QueueConfig{Rate: mbit, Limit: Limit{Packets: 100}}, draw("q"))
 		q.Follow(c.trace)
-		if got := whens(through(q, burst(c.n, 1000, 0))); !equal(got, c.want) {
+		if got := linktest.Through(q, linktest.Burst(c.n, 1000, 0)).Whens(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: left at %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -73,12 +76,12 @@ func TestTraceSwap(t *testing.T) {
 		StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: link.Second, Rate: ptr(2 * mbit)}, StepConfig{At: 2 * link.Second, Rate: ptr(mbit)}))
 	old := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 100}}, draw("q"))
 	now := 5000 * ms
-	for _, p := range burst(3, 1000, now) {
+	for _, p := range linktest.Burst(3, 1000, now) {
 		old.Put(p, nil)
 	}
-	succeed(q, old, now)
-	if got, want := whens(through(q, []link.Packet{{When: now, Seq: 3, Size: 1000}})),
-		[]link.Time{now + ms, now + 5*ms, now + 9*ms, now + 13*ms}; !equal(got, want) {
+	linktest.Succeed(q, old, now)
+	if got, want := linktest.Through(q, []link.Packet{{When: now, Seq: 3, Size: 1000}}).Whens(),
+		[]link.Time{now + ms, now + 5*ms, now + 9*ms, now + 13*ms}; !slices.Equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)
 	}
 }
@@ -92,12 +95,12 @@ func TestTraceDelayAndLoss(t *testing.T) {
 	path := NewPath(PathConfig{Delay: link.Millisecond}, draw("p"))
 	path.Follow(trace)
 	in := []link.Packet{{When: 9 * ms}, {When: 10 * ms, Seq: 1}, {When: 19 * ms, Seq: 2}, {When: 20 * ms, Seq: 3}, {When: 60 * ms, Seq: 4}}
-	if got, want := whens(through(path, in)), []link.Time{10 * ms, 40 * ms, 49 * ms, 49 * ms, 65 * ms}; !equal(got, want) {
+	if got, want := linktest.Through(path, in).Whens(), []link.Time{10 * ms, 40 * ms, 49 * ms, 49 * ms, 65 * ms}; !slices.Equal(got, want) {
 		t.Errorf("arrived at %v, want %v", got, want)
 	}
-	loss := NewLoss(LossConfig{}, draw("l"))
+	loss := air.NewLoss(air.LossConfig{}, draw("l"))
 	loss.Follow(trace, draw("t"))
-	if got, want := delivered(through(loss, in)), []uint64{0, 3, 4}; !equal(got, want) {
+	if got, want := linktest.Through(loss, in).Seqs(), []uint64{0, 3, 4}; !slices.Equal(got, want) {
 		t.Errorf("got through %v, want %v", got, want)
 	}
 }

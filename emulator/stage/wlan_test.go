@@ -2,6 +2,7 @@ package stage
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"farlink/emulator/link"
@@ -58,7 +59,7 @@ func TestWLANReception(t *testing.T) {
 func TestWLANTries(t *testing.T) {
 	const n = 200_000
 	w := NewWLAN(wlan(WLANConfig{Distance: 100}), draw("w"))
-	log := through(w, paced(n, 1000, 0, 100*link.Millisecond))
+	log := linktest.Through(w, linktest.Paced(n, 1000, 0, 100*link.Millisecond))
 	sum := 0.0
 	for _, f := range log.Fates {
 		took := f.Packet.When - link.Time(f.Packet.Seq)*100*ms
@@ -86,7 +87,7 @@ func TestWLANBuffer(t *testing.T) {
 	}{{Limit{Packets: 30}, 60}, {Limit{Packets: 60}, 120}, {Limit{Packets: 90}, 180}, {Limit{Bytes: 50_000}, 100}} {
 		w := NewWLAN(wlan(WLANConfig{Distance: 20, QueueConfig: QueueConfig{Limit: c.limit}}), draw("w"))
 		var log linktest.Log
-		for _, p := range burst(200, 1000, 0) {
+		for _, p := range linktest.Burst(200, 1000, 0) {
 			w.Put(p, &log)
 		}
 		w.Run(1000*ms, &log)
@@ -106,7 +107,7 @@ func TestWLANPHY(t *testing.T) {
 		want link.Time
 	}{{false, 3_002_000}, {true, 3_678_000}} {
 		w := NewWLAN(wlan(WLANConfig{Distance: 5, PHY: true, RTS: c.rts}), draw("w"))
-		if got := whens(through(w, burst(1, 1054, 0))); !equal(got, []link.Time{c.want}) {
+		if got := linktest.Through(w, linktest.Burst(1, 1054, 0)).Whens(); !slices.Equal(got, []link.Time{c.want}) {
 			t.Errorf("RTS %v: took %v ns, want %d", c.rts, got, c.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/emulator/air"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 	"farlink/emulator/stage"
@@ -18,8 +19,8 @@ func harsh() link.Stage {
 	draw := link.NewDraw(9, "harsh")
 	return link.NewChain(
 		stage.NewQueue(stage.QueueConfig{Rate: 4 * link.MegabitPerSecond, Limit: stage.Limit{Packets: 20}}, draw.Sub("queue")),
-		stage.NewLoss(stage.LossConfig{Probability: 0.05}, draw.Sub("loss")),
-		stage.NewCorrupt(stage.CorruptConfig{Probability: 0.05}, draw.Sub("corrupt")),
+		air.NewLoss(air.LossConfig{Probability: 0.05}, draw.Sub("loss")),
+		air.NewCorrupt(air.CorruptConfig{Probability: 0.05}, draw.Sub("corrupt")),
 		stage.NewPath(stage.PathConfig{Delay: 30 * link.Millisecond, Jitter: &stage.JitterConfig{Distribution: "uniform", Spread: 5 * link.Millisecond}}, draw.Sub("path")),
 		stage.NewReorder(stage.ReorderConfig{Probability: 0.1, Delay: 20 * link.Millisecond}, draw.Sub("reorder")),
 		stage.NewDuplicate(stage.DuplicateConfig{Probability: 0.1}, draw.Sub("duplicate")))

@@ -1,4 +1,4 @@
-package stage
+package air
 
 import (
 	"strconv"
@@ -155,6 +155,31 @@ func (l *Loss) Probes(_ link.Time, yield func(link.Probe)) {
 			yield(s.state())
 		}
 	}
+}
+
+// Course is a loss that goes by time.
+type Course interface {
+	// Loss returns the probability at now, and the span in which it holds.
+	Loss(now link.Time) (probability float64, span link.Span)
+}
+
+// Follow lets the loss follow the course, besides what it has of its own.
+func (l *Loss) Follow(c Course, draw link.Draw) {
+	l.add(&courseLoss{independent: independent{draw: draw}, course: c})
+}
+
+// courseLoss loses each packet with the probability of its time.
+type courseLoss struct {
+	independent
+	course Course
+	span   link.Span // in which the probability holds
+}
+
+func (c *courseLoss) loses(p link.Packet) link.Reason {
+	if !c.span.Holds(p.When) {
+		c.probability, c.span = c.course.Loss(p.When)
+	}
+	return c.independent.loses(p)
 }
 
 func state(name string, bad bool) link.Probe {

@@ -1,11 +1,9 @@
-package stage
+package linktest
 
 import (
 	"math"
 	"slices"
 )
-
-// What the tests of random stages reckon with.
 
 // logChoose returns ln(n over k).
 func logChoose(n, k int) float64 {
@@ -24,15 +22,15 @@ func upTo(k, n int, p float64) float64 {
 	return sum
 }
 
-// covers reports whether the 95 % interval of Clopper and Pearson about k
+// Covers reports whether the 95 % interval of Clopper and Pearson about k
 // of n holds p: whether neither tail beyond k has less than 2.5 %.
-func covers(k, n int, p float64) bool {
+func Covers(k, n int, p float64) bool {
 	return upTo(k, n, p) > 0.025 && 1-upTo(k-1, n, p) > 0.025
 }
 
-// chiSquare returns the statistic of counts against expected ones, and the
+// ChiSquare returns the statistic of counts against expected ones, and the
 // value that chance exceeds once in a thousand times (Wilson and Hilferty).
-func chiSquare(got []int, want []float64) (statistic, critical float64) {
+func ChiSquare(got []int, want []float64) (statistic, critical float64) {
 	for i, w := range want {
 		statistic += (float64(got[i]) - w) * (float64(got[i]) - w) / w
 	}
@@ -41,9 +39,9 @@ func chiSquare(got []int, want []float64) (statistic, critical float64) {
 	return statistic, free * x * x * x
 }
 
-// geometric checks that lengths, 1 and more, go on with probability stay:
+// Geometric checks that lengths, 1 and more, go on with probability stay:
 // counts by length up to a tail class of 20 or so, against the law.
-func geometric(lengths []int, stay float64) (statistic, critical float64) {
+func Geometric(lengths []int, stay float64) (statistic, critical float64) {
 	classes := 2
 	for float64(len(lengths))*math.Pow(stay, float64(classes)) > 20 && classes < 400 {
 		classes++
@@ -58,12 +56,12 @@ func geometric(lengths []int, stay float64) (statistic, critical float64) {
 			want[i] *= 1 - stay
 		}
 	}
-	return chiSquare(got, want)
+	return ChiSquare(got, want)
 }
 
-// runs returns the lengths of the runs of true, and of those of false
+// Runs returns the lengths of the runs of true, and of those of false
 // between them.
-func runs(lost []bool) (of, between []int) {
+func Runs(lost []bool) (of, between []int) {
 	for i := 0; i < len(lost); {
 		j := i
 		for j < len(lost) && lost[j] == lost[i] {
@@ -81,10 +79,10 @@ func runs(lost []bool) (of, between []int) {
 	return of, between
 }
 
-// kolmogorov returns the largest distance between the values' distribution
+// Kolmogorov returns the largest distance between the values' distribution
 // and the law, times the root of their number. Chance exceeds 1.628 once in
 // a hundred times.
-func kolmogorov(values []float64, law func(float64) float64) float64 {
+func Kolmogorov(values []float64, law func(float64) float64) float64 {
 	slices.Sort(values)
 	n, most := float64(len(values)), 0.0
 	for i, v := range values {
@@ -94,8 +92,8 @@ func kolmogorov(values []float64, law func(float64) float64) float64 {
 	return most * math.Sqrt(n)
 }
 
-// meanAndSD returns mean and standard deviation.
-func meanAndSD(values []float64) (mean, sd float64) {
+// MeanSD returns mean and standard deviation.
+func MeanSD(values []float64) (mean, sd float64) {
 	for _, v := range values {
 		mean += v / float64(len(values))
 	}

@@ -1,4 +1,4 @@
-package stage
+package air
 
 import "farlink/emulator/link"
 

@@ -1,7 +1,8 @@
-package stage
+package air
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"farlink/emulator/link"
@@ -44,7 +45,7 @@ func TestIndependentLossCoverage(t *testing.T) {
 		covered := 0
 		for seed := range uint64(100) {
 			lost := lostOf(LossConfig{Probability: p}, seed, 20_000)
-			if covers(count(lost), len(lost), p) {
+			if linktest.Covers(count(lost), len(lost), p) {
 				covered++
 			}
 		}
@@ -58,11 +59,11 @@ func TestIndependentLossCoverage(t *testing.T) {
 // the run lengths of losses and the gaps between them are geometric.
 func TestCase13LossRunsAreGeometric(t *testing.T) {
 	for _, p := range []float64{0.01, 0.2} {
-		of, between := runs(lostOf(LossConfig{Probability: p}, 1, 1_000_000))
-		if x, most := geometric(of, p); x > most {
+		of, between := linktest.Runs(lostOf(LossConfig{Probability: p}, 1, 1_000_000))
+		if x, most := linktest.Geometric(of, p); x > most {
 			t.Errorf("loss %v: runs of losses: chi-square %.1f, want below %.1f", p, x, most)
 		}
-		if x, most := geometric(between, 1-p); x > most {
+		if x, most := linktest.Geometric(between, 1-p); x > most {
 			t.Errorf("loss %v: runs between losses: chi-square %.1f, want below %.1f", p, x, most)
 		}
 	}
@@ -129,11 +130,11 @@ func TestGilbert(t *testing.T) {
 		if c.burst == 0 {
 			continue
 		}
-		of, between := runs(lost)
-		if x, most := geometric(of, 1-c.r); x > most {
+		of, between := linktest.Runs(lost)
+		if x, most := linktest.Geometric(of, 1-c.r); x > most {
 			t.Errorf("%+v: bursts: chi-square %.1f, want below %.1f", c.config, x, most)
 		}
-		if x, most := geometric(between, 1-c.p); x > most {
+		if x, most := linktest.Geometric(between, 1-c.p); x > most {
 			t.Errorf("%+v: gaps: chi-square %.1f, want below %.1f", c.config, x, most)
 		}
 	}
@@ -156,7 +157,7 @@ func TestFourState(t *testing.T) {
 		if got := share(lost); math.Abs(got-c.loss) > 0.025*c.loss {
 			t.Errorf("%+v: lost %.5f, want %.5f", c.config, got, c.loss)
 		}
-		of, _ := runs(lost)
+		of, _ := linktest.Runs(lost)
 		for _, length := range of {
 			if c.single && length != 1 {
 				t.Fatalf("%+v: a run of %d", c.config, length)
@@ -194,8 +195,8 @@ func TestCase25LossByTime(t *testing.T) {
 // 100 us and for others each 7 ms; what falls into them is lost, nothing else.
 func TestLossByTimeMeetsAllTraffic(t *testing.T) {
 	config := LossConfig{GilbertTime: &GilbertTimeConfig{Bad: 20 * link.Millisecond, Good: 180 * link.Millisecond}}
-	often := through(NewLoss(config, draw("l")), paced(300_000, 100, 0, 100*link.Microsecond))
-	seldom := through(NewLoss(config, draw("l")), paced(4_000, 1514, 0, 7*link.Millisecond))
+	often := linktest.Through(NewLoss(config, draw("l")), linktest.Paced(300_000, 100, 0, 100*link.Microsecond))
+	seldom := linktest.Through(NewLoss(config, draw("l")), linktest.Paced(4_000, 1514, 0, 7*link.Millisecond))
 	lost := map[link.Time]bool{}
 	for _, f := range often.Fates {
 		lost[f.Packet.When] = f.Lost()
@@ -260,7 +261,7 @@ func checkLost(t *testing.T, c LossConfig, n int, want []int) {
 			got = append(got, i)
 		}
 	}
-	if !equal(got, want) {
+	if !slices.Equal(got, want) {
 		t.Errorf("%+v: lost %v, want %v", c, got, want)
 	}
 }
@@ -283,7 +284,7 @@ func TestNOfMAtRandom(t *testing.T) {
 			}
 		}
 	}
-	if x, most := chiSquare(places, want); x > most {
+	if x, most := linktest.ChiSquare(places, want); x > most {
 		t.Errorf("places %v: chi-square %.1f, want below %.1f", places, x, most)
 	}
 }
@@ -330,5 +331,53 @@ func TestLossInherits(t *testing.T) {
 	next.inherit(old)
 	if next.loses(link.Packet{}) != link.Pattern {
 		t.Error("n of m: the third of three was not lost after a swap")
+	}
+}
+
+// A sum of faults of netem: probability gaps in the 4-state model; outages
+// over 2.1 s overflow; what is reordered escapes the limit; a change of a
+// parameter restarts the random stream.
+func TestCase11FourStateSumsToOne(t *testing.T) {
+	bad := FourStateConfig{P13: 0.7, P14: 0.4, P31: 0.6, P32: 0.5}
+	got := map[string]bool{}
+	LossConfig{FourState: &bad}.Check(func(path, _, _ string) { got[path] = true })
+	if !got["four_state.p14"] || !got["four_state.p32"] || len(got) != 2 {
+		t.Errorf("problems %v, want p14 and p32", got)
+	}
+	// States and losses of a chain that uses every transition: GI-2.
+	l := newFourState(FourStateConfig{P13: .01, P31: .25, P32: .1, P23: .5, P14: .002}, draw("f"))
+	var visits [5]int
+	const n = 2_000_000
+	for i := range n {
+		l.loses(link.Packet{Seq: uint64(i)})
+		visits[l.at]++
+	}
+	for i, want := range []float64{0, .95238, .00762, .03810, .00190} {
+		if share := float64(visits[i]) / n; math.Abs(share-want) > 0.03*want+1e-9 {
+			t.Errorf("state %d: share %.5f, want %.5f", i, share, want)
+		}
+	}
+}
+
+func TestCase11ChangeKeepsRandomStream(t *testing.T) {
+	packets := linktest.Paced(20_000, 100, 0, link.Millisecond)
+	mild, harsh := LossConfig{Probability: 0.01}, LossConfig{Probability: 0.05}
+	a, b := &linktest.Log{}, &linktest.Log{}
+	steady, changed := NewLoss(harsh, draw("l")), NewLoss(mild, draw("l"))
+	for i, p := range packets {
+		if i == 10_000 {
+			next := NewLoss(harsh, draw("l"))
+			next.Inherit(p.When, changed)
+			changed = next
+		}
+		if i >= 10_000 {
+			steady.Put(p, a)
+			changed.Put(p, b)
+		} else {
+			changed.Put(p, &linktest.Counter{})
+		}
+	}
+	if a.Digest() != b.Digest() {
+		t.Error("after a change, the fates are not those of a link that was so from the start")
 	}
 }
