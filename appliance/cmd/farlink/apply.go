@@ -30,7 +30,7 @@ why not, nothing. Seed, mode and pair stay unless they are given.`,
 			return profiles.Names(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			patch, err := linkPatch(c.InOrStdin(), args[0])
+			patch, err := linkPatch(c, args[0])
 			if err != nil {
 				return err
 			}
@@ -66,14 +66,22 @@ why not, nothing. Seed, mode and pair stay unless they are given.`,
 }
 
 // linkPatch is the merge patch that puts a profile in the place of the one
-// before and of its overrides.
-func linkPatch(in io.Reader, arg string) (map[string]any, error) {
+// before and of its overrides. The problems of a file are shown here, where
+// the file has a name.
+func linkPatch(c *cobra.Command, arg string) (map[string]any, error) {
 	if _, err := profiles.Lookup(arg); err == nil || !looksLikeFile(arg) {
 		return map[string]any{"profile": arg, "inline": nil, "overrides": nil}, nil
 	}
-	text, err := readFile(in, arg)
+	text, err := readFile(c.InOrStdin(), arg)
 	if err != nil {
 		return nil, err
+	}
+	_, problems := profiles.Parse(text)
+	for _, p := range problems {
+		fmt.Fprintln(c.ErrOrStderr(), p.In(arg))
+	}
+	if profiles.Fatal(problems) {
+		return nil, errSilent
 	}
 	return map[string]any{"profile": nil, "inline": string(text), "overrides": nil}, nil
 }
@@ -83,9 +91,6 @@ func looksLikeFile(arg string) bool {
 }
 
 func printApplied(w io.Writer, a appliance.Applied) error {
-	for _, p := range a.Warnings {
-		fmt.Fprintln(w, p)
-	}
 	if a.DryRun {
 		fmt.Fprintln(w, "the box would take it")
 		return nil

@@ -205,12 +205,12 @@ func TestApplyFiles(t *testing.T) {
 	if out := must(t, "apply", "--lab", l.Name, "--dry-run", good); !strings.Contains(out, "the box would take it") || state(t, l).ETag != "v0" {
 		t.Errorf("dry run: %s", out)
 	}
-	if out := must(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") || !strings.Contains(out, "warning: inline.up.path") {
-		t.Errorf("%s", out)
+	if out, stderr, _ := farlink(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") || !strings.Contains(stderr, "good.toml:1: warning: up.path") {
+		t.Errorf("%s%s", out, stderr)
 	}
 	bad := write(t, "bad.toml", "[down.path]\ndelay = 20\n[up]\nfoo = 1\n")
 	_, stderr, status := farlink(t, "apply", "--lab", l.Name, bad)
-	if status != 1 || !strings.Contains(stderr, "inline.down.path.delay:2: got 20, want") || !strings.Contains(stderr, "inline.up.foo:4: got") {
+	if status != 1 || !strings.Contains(stderr, "bad.toml:2: down.path.delay: got 20, want") || !strings.Contains(stderr, "bad.toml:4: up.foo: got") {
 		t.Errorf("%d %s", status, stderr)
 	}
 	if _, stderr, status := farlink(t, "apply", "--api", l.API, "clear"); status != 1 || !strings.Contains(stderr, "want --token, FARLINK_TOKEN or --lab") {
