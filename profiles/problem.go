@@ -108,6 +108,9 @@ func (r *reader) report(path, got, want string) {
 
 func (r *reader) add(p Problem) {
 	p.Line = lineOf(r.lines, p.Path)
+	if p.Got == "" {
+		p.Got = "nothing"
+	}
 	r.problems = append(r.problems, p)
 }
 
