@@ -212,11 +212,7 @@ func faded(l *sat.LegConfig, db float64) *sat.LegConfig {
 		return nil
 	}
 	f := *l
-	if f.EsN0 != 0 {
-		f.EsN0 -= db
-	} else {
-		f.EIRP -= db
-	}
+	f.Attenuation += db
 	return &f
 }
 

@@ -116,8 +116,8 @@ ramp = "1s"
 fade_db = 5.0
 `)
 	q := p.At(link.Time(link.Second), link.Time(3*link.Second))
-	if q.Down.Carrier.Downlink.EsN0 != 7 || p.Down.Carrier.Downlink.EsN0 != 12 {
-		t.Errorf("Es/N0 %v, and %v in the profile itself", q.Down.Carrier.Downlink.EsN0, p.Down.Carrier.Downlink.EsN0)
+	if a, own := q.Down.Carrier.Downlink.Attenuation, p.Down.Carrier.Downlink.Attenuation; a != 5 || own != 0 {
+		t.Errorf("%v dB of attenuation, and %v in the profile itself", a, own)
 	}
 	if len(q.Down.Cut) != 0 || len(q.Up.Cut) != 1 || q.Up.Cut[0].At != 2*link.Second || q.Up.Cut[0].For != 2*link.Second {
 		t.Errorf("cuts %v down, %v up", q.Down.Cut, q.Up.Cut)
