@@ -73,7 +73,7 @@ type testBench struct {
 	starting error
 	missing  error
 	held     int
-	changed  func(string, bool)
+	changed  func(PortChange)
 }
 
 func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
@@ -102,7 +102,7 @@ func (b *testBench) Prepare(context.Context, PairConfig) (Held, error) {
 
 func (b *testBench) Release() error { b.mu.Lock(); b.held--; b.mu.Unlock(); return nil }
 
-func (b *testBench) Watch(ctx context.Context, _ PairConfig, changed func(string, bool)) error {
+func (b *testBench) Watch(ctx context.Context, _ PairConfig, changed func(PortChange)) error {
 	b.mu.Lock()
 	b.changed = changed
 	b.mu.Unlock()
@@ -319,7 +319,7 @@ func TestBackOff(t *testing.T) {
 func TestPortVanishes(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		bench.lack(errors.New("port eth2: no such interface"))
-		bench.changed("eth2", false)
+		bench.changed(PortChange{Port: "eth2"})
 		synctest.Wait()
 		if s := b.State().Pairs[0]; s.Word != Fault || !strings.HasPrefix(s.Why, "port eth2 has vanished") {
 			t.Errorf("%s %q", s.Word, s.Why)
@@ -333,7 +333,7 @@ func TestPortVanishes(t *testing.T) {
 			t.Errorf("%q", s.Why)
 		}
 		bench.lack(nil)
-		bench.changed("eth2", true)
+		bench.changed(PortChange{"eth2", true, true})
 		synctest.Wait()
 		if word(b) != Emulating || bench.held != 1 {
 			t.Errorf("port came back: %s", word(b))
@@ -491,6 +491,24 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		if len(bench.last().documents) != 1 {
 			t.Error("the engine was asked")
+		}
+	})
+}
+
+func TestCarrierIsLost(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		bench.changed(PortChange{"eth1", true, false})
+		bench.changed(PortChange{"eth2", true, false})
+		synctest.Wait()
+		s := b.State().Pairs[0]
+		if s.Word != Emulating || s.Effective || s.NotYet != "no carrier on eth1, eth2" || b.Ready() == nil {
+			t.Errorf("%+v", s)
+		}
+		bench.changed(PortChange{"eth2", true, true})
+		bench.changed(PortChange{"eth1", true, true})
+		synctest.Wait()
+		if s := b.State().Pairs[0]; !s.Effective || s.NotYet != "" || b.Ready() != nil {
+			t.Errorf("%+v", s)
 		}
 	})
 }

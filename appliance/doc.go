@@ -22,9 +22,11 @@
 //	Apply(ctx, pair, Want, Options) (Applied, error)           PUT: the whole want
 //	Patch(ctx, pair, patch []byte, Options) (Applied, error)   PATCH: RFC 7396 over the want
 //	Disrupt(ctx, pair, Disruption, by) (Disruption, error)     POST link/events
-//	Reset(ctx, by) error                                       back to the boot state
+//	Reset(ctx, by) error                                       back to the boot state, a new run
+//	Reload(ctx, pairs) error                                   another configuration
 //	Subscribe(after uint64) *Subscription                      events after an id, then live
-//	Profiles() []ProfileInfo, Profile(name) (text []byte, error)
+//	Profiles() ([]ProfileInfo, error), Profile(name) ([]byte, error)
+//	PutProfile(…), DeleteProfile(…)                            the user's own
 //	Ready() error                                              for /readyz
 //
 // Errors they return: Problems (422), Stale (412), NoPair (404), ErrBusy

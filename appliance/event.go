@@ -16,6 +16,7 @@ const (
 	KindLink     Kind = "link"     // a link event begins or ends
 	KindReset    Kind = "reset"    // the box went back to its boot state
 	KindReload   Kind = "reload"   // the configuration was read again
+	KindPort     Kind = "port"     // a port lost its carrier or got it back
 	KindEngine   Kind = "engine"   // an engine started, died, was started again
 	KindVerdict  Kind = "verdict"  // the ledger's verdict changed
 	KindShutdown Kind = "shutdown" // the daemon stops

@@ -11,9 +11,17 @@ type Ports interface {
 	// Prepare takes both ports of the pair. An error that will not mend
 	// itself is a Refused.
 	Prepare(ctx context.Context, p PairConfig) (Held, error)
-	// Watch calls changed when a port of the pair comes or goes, until ctx
-	// ends.
-	Watch(ctx context.Context, p PairConfig, changed func(port string, there bool)) error
+	// Watch calls changed when a port of the pair comes or goes, or its
+	// carrier does, until ctx ends. It begins with ports that are not as
+	// they should be.
+	Watch(ctx context.Context, p PairConfig, changed func(PortChange)) error
+}
+
+// PortChange is how a port is now.
+type PortChange struct {
+	Port    string
+	There   bool // false: it has vanished
+	Carrier bool // false: its cable is unplugged, or what is at its end is off
 }
 
 // Held are the ports of a pair while they are test ports.

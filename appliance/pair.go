@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +32,8 @@ const (
 type pair struct {
 	cfg   PairConfig
 	box   *Box
-	calls chan func()   // run by the loop
-	gone  chan string   // a port has vanished
-	back  chan struct{} // a port has come
+	calls chan func() // run by the loop
+	ports chan PortChange
 	end   context.CancelFunc
 	ended chan struct{} // closed when the loop has
 
@@ -45,6 +46,7 @@ type pair struct {
 
 	mu      sync.Mutex
 	state   PairState // without what snapshot adds
+	dark    []string  // ports without a carrier
 	version uint64
 	engine  Engine // nil while there is none
 }
@@ -53,7 +55,7 @@ func newPair(b *Box, c PairConfig) *pair {
 	return &pair{
 		cfg: c, box: b,
 		calls: make(chan func()), ended: make(chan struct{}),
-		gone: make(chan string, 2), back: make(chan struct{}, 1),
+		ports: make(chan PortChange, 16),
 		state: PairState{Name: c.Name, Word: Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
 	}
 }
@@ -150,10 +152,11 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 			return nil
 		case <-e.Done():
 			return fmt.Errorf("engine ended: %w", e.Err())
-		case port := <-p.gone:
-			p.lost = true
-			return fmt.Errorf("port %s has vanished", port)
-		case <-p.back:
+		case c := <-p.ports:
+			if p.carrier(c); !c.There {
+				p.lost = true
+				return fmt.Errorf("port %s has vanished", c.Port)
+			}
 		case f := <-p.calls:
 			f()
 		case <-p.disrupts.due():
@@ -177,11 +180,13 @@ func (p *pair) idle(ctx context.Context, d time.Duration) bool {
 			return false
 		case <-timer.C:
 			return false
-		case <-p.back:
-			return true
-		case port := <-p.gone:
-			err := errors.Join(fmt.Errorf("port %s has vanished", port), p.release())
-			p.setWord(Fault, err.Error())
+		case c := <-p.ports:
+			if p.carrier(c); c.There && p.held == nil {
+				return true
+			} else if !c.There && p.held != nil {
+				err := errors.Join(fmt.Errorf("port %s has vanished", c.Port), p.release())
+				p.setWord(Fault, err.Error())
+			}
 		case f := <-p.calls:
 			f()
 		case <-p.disrupts.due():
@@ -200,20 +205,13 @@ func (p *pair) release() error {
 	return errors.Join(p.box.engines.Remove(p.box.name, p.cfg), held.Release())
 }
 
-// watch tells the loop of ports that come and go.
+// watch tells the loop of changes of the ports.
 func (p *pair) watch(ctx context.Context) error {
 	for ctx.Err() == nil {
-		err := p.box.ports.Watch(ctx, p.cfg, func(port string, there bool) {
-			if !there {
-				select {
-				case p.gone <- port:
-				default:
-				}
-				return
-			}
+		err := p.box.ports.Watch(ctx, p.cfg, func(c PortChange) {
 			select {
-			case p.back <- struct{}{}:
-			default:
+			case p.ports <- c:
+			case <-ctx.Done():
 			}
 		})
 		if err != nil {
@@ -221,6 +219,25 @@ func (p *pair) watch(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// carrier takes note of a port that has lost its carrier or has it again.
+func (p *pair) carrier(c PortChange) {
+	dark := c.There && !c.Carrier
+	p.mu.Lock()
+	was := slices.Contains(p.dark, c.Port)
+	p.dark = slices.DeleteFunc(p.dark, func(port string) bool { return port == c.Port })
+	if dark {
+		p.dark = append(p.dark, c.Port)
+		slices.Sort(p.dark)
+	}
+	p.mu.Unlock()
+	switch {
+	case dark && !was:
+		p.event(KindPort, "", "no carrier on "+c.Port)
+	case was && c.Carrier:
+		p.event(KindPort, "", "carrier is back on "+c.Port)
+	}
 }
 
 // pause waits for d or the end of ctx.
@@ -306,9 +323,12 @@ func (p *pair) event(k Kind, by, text string) {
 // snapshot is the whole state of the pair.
 func (p *pair) snapshot() PairState {
 	p.mu.Lock()
-	s, e := p.state, p.engine
+	s, e, dark := p.state, p.engine, slices.Clone(p.dark)
 	p.mu.Unlock()
 	s.Effective, s.NotYet = e != nil && s.Word != Fault, s.Why
+	if len(dark) > 0 && s.Effective {
+		s.Effective, s.NotYet = false, "no carrier on "+strings.Join(dark, ", ")
+	}
 	if e == nil {
 		return s
 	}

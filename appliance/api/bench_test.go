@@ -63,7 +63,7 @@ func (b bare) Start(context.Context, appliance.EngineConfig) (appliance.Engine, 
 	return b.engine, nil
 }
 func (b bare) Prepare(context.Context, appliance.PairConfig) (appliance.Held, error) { return b, nil }
-func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(string, bool)) error {
+func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(appliance.PortChange)) error {
 	<-ctx.Done()
 	return nil
 }

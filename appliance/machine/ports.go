@@ -130,22 +130,28 @@ func (h *heldPorts) letGo() error {
 	return errors.Join(err, h.ns.Close())
 }
 
-// Watch calls changed when a port of the pair comes or goes.
-func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(port string, there bool)) error {
+// Watch calls changed when a port of the pair comes or goes, or its carrier
+// does; first for ports that are not there or have none.
+func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(appliance.PortChange)) error {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return err
 	}
 	defer ns.Close()
-	was := map[string]bool{p.A: ns.Has(p.A), p.B: ns.Has(p.B)}
-	return ns.Watch(ctx, func() {
+	was := map[string]appliance.PortChange{
+		p.A: {Port: p.A, There: true, Carrier: true}, p.B: {Port: p.B, There: true, Carrier: true},
+	}
+	look := func() {
 		for _, port := range []string{p.A, p.B} {
-			if there := ns.Has(port); there != was[port] {
-				was[port] = there
-				changed(port, there)
+			there, carrier := ns.Look(port)
+			if now := (appliance.PortChange{Port: port, There: there, Carrier: carrier}); now != was[port] {
+				was[port] = now
+				changed(now)
 			}
 		}
-	})
+	}
+	look()
+	return ns.Watch(ctx, look)
 }
 
 // bootID names the kernel's run.

@@ -6,12 +6,17 @@ import (
 	"fmt"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
-// Has reports whether the namespace has an interface called name.
-func (n *Namespace) Has(name string) bool {
-	_, err := n.link.LinkByName(name)
-	return err == nil
+// Look reports whether the namespace has an interface called name, and
+// whether that has a carrier.
+func (n *Namespace) Look(name string) (there, carrier bool) {
+	l, err := n.link.LinkByName(name)
+	if err != nil {
+		return false, false
+	}
+	return true, l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0
 }
 
 // Watch calls changed each time anything changes about the interfaces of the

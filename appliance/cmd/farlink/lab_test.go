@@ -274,6 +274,19 @@ func TestTerminateUnderLoad(t *testing.T) {
 	}
 }
 
+func TestCarrierFlaps(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	sh(t, "ip -n "+l.NsA+" link set a0 down")
+	eventually(t, 3*time.Second, "the carrier is missed", func() bool { return state(t, l).NotYet == "no carrier on a1" })
+	sh(t, "ip -n "+l.NsA+" link set a0 up")
+	eventually(t, 3*time.Second, "all is well", func() bool { return state(t, l).Effective })
+	least(t, ping(t, l, "10.77.0.2", 2))
+	if s := state(t, l); s.Engine.Restarts != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestPortVanishes(t *testing.T) {
 	t.Parallel()
 	l := labUp(t)
