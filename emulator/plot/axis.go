@@ -55,7 +55,10 @@ func (p Panel) values(top, bottom float64) scale {
 	s := scale{step: nice(high-low, 4)}
 	if p.Whole {
 		s.step = max(s.step, 1)
-		low, high = low-s.step/2, high+s.step/2 // room, so that no stair lies on the frame
+		high += s.step / 2 // room, so that no stair lies on the frame
+		if low > 0 {
+			low -= s.step / 2
+		}
 	}
 	s.from, s.to = math.Floor(low/s.step+1e-9)*s.step, math.Ceil(high/s.step-1e-9)*s.step
 	s.low = bottom

@@ -32,7 +32,7 @@ var quantities = []quantity{
 	{"grants", "Capacity", false, false, []member{{"requested_bps", "requested", Dashed}, {"granted_bps", "granted", Stairs}}},
 	{"rate", "Rate", false, false, []member{{"offered_bps", "offered", Area}, {"delivered_bps", "delivered", Solid}, {"rate_bps", "link", Dashed}}},
 	{"queue", "Queue", false, false, []member{{"queue_bytes", "waiting", Solid}}},
-	{"delay", "Delay", false, false, []member{{"delay_ms", "one way", Solid}}},
+	{"delay", "Delay", false, false, []member{{"one_way_ms", "one way", Solid}}},
 	{"loss", "Lost packets", false, false, []member{{"loss_packets", "lost", Bars}}},
 }
 

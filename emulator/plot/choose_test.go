@@ -10,7 +10,7 @@ var run = []Column{
 	{"down.offered_bps", []float64{0, 2e6}},
 	{"down.delivered_bps", []float64{0, 1e6}},
 	{"down.rate_bps", []float64{1e6, 1e6}},
-	{"down.delay_ms", []float64{math.NaN(), 300}},
+	{"down.one_way_ms", []float64{math.NaN(), 300}},
 	{"down.loss_packets", []float64{0, 0}},
 	{"down.es_n0_db", []float64{12, 9}},
 	{"down.modcod", []float64{21, 18}},

@@ -51,7 +51,7 @@ func TestConstant(t *testing.T) {
 	if len(offered) != 110 || offered[0] != 800e3 || delivered[0] != 640e3 || delivered[1] != 800e3 || offered[105] != 0 {
 		t.Errorf("%d buckets, offered %v, delivered %v %v", len(offered), offered[0], delivered[0], delivered[1])
 	}
-	if q := r.Series.Column("down.extra_delay_ms").Values[5]; q != 0 {
+	if q := r.Series.Column("down.one_way_extra_ms").Values[5]; q != 0 {
 		t.Errorf("extra delay %v, want 0", q)
 	}
 	// At 100 ms the eleventh frame has just come.
@@ -85,7 +85,7 @@ func TestQueueFull(t *testing.T) {
 		t.Errorf("delay %+v, want 8, 16, 24 ms", d)
 	}
 	// The mean of 8, 16, 24 is 8 ms above the least.
-	if got := r.Series.Column("up.extra_delay_ms").Values[0]; got != 8 {
+	if got := r.Series.Column("up.one_way_extra_ms").Values[0]; got != 8 {
 		t.Errorf("extra delay %v, want 8 ms", got)
 	}
 	if got := r.Series.Column("up.loss_packets").Values[0]; got != 2 {

@@ -141,7 +141,7 @@ func (r *recorder) series(n int) *Series {
 // left, the mean delay of what left and by how much that is above the least of
 // the run, and how many packets were lost.
 func (r *recorder) columns(w link.Way, n int) []Column {
-	names := []string{".offered_bps", ".delivered_bps", ".delay_ms", ".extra_delay_ms", ".loss_packets"}
+	names := []string{".offered_bps", ".delivered_bps", ".one_way_ms", ".one_way_extra_ms", ".loss_packets"}
 	out := make([]Column, len(names))
 	for i, name := range names {
 		out[i] = Column{Name: w.String() + name, Values: make([]Value, n)}

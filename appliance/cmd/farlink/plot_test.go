@@ -15,7 +15,7 @@ func TestPlot(t *testing.T) {
 	if _, err := call(t, "sim", "--profile", "geo/qirse-sat", "--load", "cbr-down=30Mbit/s", "--for", "5s", "--series", series); err != nil {
 		t.Fatal(err)
 	}
-	err := os.WriteFile(table, []byte("t_s,down.offered_bps,down.delivered_bps,down.queue_bytes,down.delay_ms,down.loss_packets\n0,1,,1,1,1\n0.1,1,2,1,1,1\n0.2,1,3,1,1,1\n"), 0o600)
+	err := os.WriteFile(table, []byte("t_s,down.offered_bps,down.delivered_bps,down.queue_bytes,down.one_way_ms,down.loss_packets\n0,1,,1,1,1\n0.1,1,2,1,1,1\n0.2,1,3,1,1,1\n"), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
