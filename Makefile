@@ -41,6 +41,7 @@ generate: ## BPF objects, OpenAPI document, figures
 	go generate $(TAGS) ./...
 	$(MAKE) --no-print-directory build
 	bin/farlink openapi > docs/openapi.yaml
+	scripts/figures
 
 .PHONY: vendor
 vendor: ## the panel's libraries, again from the npm registry (needs npm; the build does not)

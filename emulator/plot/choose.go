@@ -18,7 +18,8 @@ type quantity struct {
 	members     []member
 }
 
-// member is a column of a panel: the end of its name, after the way.
+// member is a column of a panel: the end of its name, after the way. The
+// legend is empty where the panel has no other.
 type member struct {
 	column, legend string
 	style          Style
@@ -27,13 +28,13 @@ type member struct {
 // quantities are in the order in which panels stand: cause before effect.
 var quantities = []quantity{
 	{"signal", "Signal", true, false, []member{{"es_n0_db", "Es/N0", Solid}, {"sinr_db", "SINR", Solid}, {"rain_db", "rain", Area}}},
-	{"modcod", "MODCOD", true, true, []member{{"modcod", "MODCOD", Stairs}}},
+	{"modcod", "MODCOD", true, true, []member{{"modcod", "", Stairs}}},
 	{"cqi", "CQI and MCS", true, true, []member{{"cqi", "CQI", Stairs}, {"mcs", "MCS", Stairs}}},
 	{"grants", "Capacity", false, false, []member{{"requested_bps", "requested", Dashed}, {"granted_bps", "granted", Stairs}}},
 	{"rate", "Rate", false, false, []member{{"offered_bps", "offered", Area}, {"delivered_bps", "delivered", Solid}, {"rate_bps", "link", Dashed}}},
-	{"queue", "Queue", false, false, []member{{"queue_bytes", "waiting", Solid}}},
-	{"delay", "Delay", false, false, []member{{"one_way_ms", "one way", Solid}}},
-	{"loss", "Lost packets", false, false, []member{{"loss_packets", "lost", Bars}}},
+	{"queue", "Queue", false, false, []member{{"queue_bytes", "", Solid}}},
+	{"delay", "One-way delay", false, false, []member{{"one_way_ms", "", Solid}}},
+	{"loss", "Lost packets", false, false, []member{{"loss_packets", "", Bars}}},
 }
 
 // flows are panels of senders: columns of any prefix with that end.
@@ -138,6 +139,9 @@ func (q quantity) ofFlows(columns []Column) []Panel {
 			unit = c.Name
 			p.Lines = append(p.Lines, Line{Name: flow, Style: q.members[0].style, Values: c.Values})
 		}
+	}
+	if len(p.Lines) == 1 {
+		p.Lines[0].Name = ""
 	}
 	return p.measured(unit)
 }

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"testing"
@@ -28,7 +29,7 @@ func heads(panels []Panel) []string {
 	for _, p := range panels {
 		s := p.Title + ", " + p.Unit + ":"
 		for _, l := range p.Lines {
-			s += " " + l.Name
+			s += " " + cmp.Or(l.Name, "-")
 		}
 		out = append(out, s)
 	}
@@ -42,10 +43,10 @@ func TestChoose(t *testing.T) {
 		want   []string
 	}{
 		{"all", Choice{}, []string{
-			"Signal down, dB: Es/N0", "MODCOD down, number: MODCOD", "Rate down, Mbit/s: offered delivered link", "Delay down, ms: one way",
-			"Rate up, bit/s: offered", "Queue up, kB: waiting", "Lost packets up, per step: lost",
-			"Window, packets: tcp-down tcp-up", "Smoothed round trip, s: tcp-down"}},
-		{"one way", Choice{Ways: []string{"up"}, Show: []string{"rate", "loss"}}, []string{"Rate, bit/s: offered", "Lost packets, per step: lost"}},
+			"Signal down, dB: Es/N0", "MODCOD down, number: -", "Rate down, Mbit/s: offered delivered link", "One-way delay down, ms: -",
+			"Rate up, bit/s: offered", "Queue up, kB: -", "Lost packets up, per step: -",
+			"Window, packets: tcp-down tcp-up", "Smoothed round trip, s: -"}},
+		{"one way", Choice{Ways: []string{"up"}, Show: []string{"rate", "loss"}}, []string{"Rate, bit/s: offered", "Lost packets, per step: -"}},
 		{"nothing", Choice{Show: []string{"grants"}}, nil},
 	} {
 		if got := heads(Choose(run, c.choice)); !reflect.DeepEqual(got, c.want) {

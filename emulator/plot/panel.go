@@ -19,21 +19,23 @@ func (c *canvas) panel(p Panel, top float64, last bool) {
 	c.put("</g>\n")
 }
 
-// head writes a panel's title and, if there is more than one line, legend.
+// head writes a panel's title and a legend of the lines that have a name.
 func (c *canvas) head(p Panel, y float64) {
 	title := p.Title
 	if p.Unit != "" {
 		title += ", " + p.Unit
 	}
 	c.text(c.left, y, "head", "start", title)
-	if len(p.Lines) < 2 {
-		return
-	}
 	x := c.right
 	for _, l := range p.Lines {
-		x -= keyWidth + width(l.Name) + legendGap
+		if l.Name != "" {
+			x -= keyWidth + width(l.Name) + legendGap
+		}
 	}
 	for i, l := range p.Lines {
+		if l.Name == "" {
+			continue
+		}
 		x += legendGap
 		c.key(l.Style, i%colours, x, x+keyWidth-6, y-4)
 		c.text(x+keyWidth, y, "", "start", l.Name)

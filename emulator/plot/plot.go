@@ -46,7 +46,7 @@ type Panel struct {
 
 // Line is one series.
 type Line struct {
-	Name   string // in the legend
+	Name   string // in the legend; empty where the panel's title says it
 	Style  Style
 	Values []float64
 }

@@ -26,8 +26,8 @@ func example() Figure {
 				{Name: "delivered", Values: []float64{0, 5, 10, 10, 10, 10, 4, nan}},
 				{Name: "link", Style: Dashed, Values: []float64{10, 10, 10, 10, 10, 10, 10, 10}},
 			}},
-			{Title: "MODCOD", Unit: "number", Free: true, Whole: true, Lines: []Line{{Name: "MODCOD", Style: Stairs, Values: []float64{21, 21, 20, 18, 18, 19, 20, 21}}}},
-			{Title: "Lost packets", Unit: "per step", Lines: []Line{{Name: "lost", Style: Bars, Values: []float64{0, 0, 3, 0, 1, 0, 0, 0}}}},
+			{Title: "MODCOD", Unit: "number", Free: true, Whole: true, Lines: []Line{{Style: Stairs, Values: []float64{21, 21, 20, 18, 18, 19, 20, 21}}}},
+			{Title: "Lost packets", Unit: "per step", Lines: []Line{{Style: Bars, Values: []float64{0, 0, 3, 0, 1, 0, 0, 0}}}},
 		},
 	}
 }

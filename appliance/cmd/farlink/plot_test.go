@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ func TestPlot(t *testing.T) {
 		if err != nil {
 			t.Fatal(args, err)
 		}
-		for _, want := range []string{"<svg ", ">Rate, ", ">Queue, ", ">Delay, ms<", ">Lost packets, per step<", "</svg>"} {
+		for _, want := range []string{"<svg ", ">Rate, ", ">Queue, ", ">One-way delay, ms<", ">Lost packets, per step<", "</svg>"} {
 			if !strings.Contains(svg, want) {
 				t.Errorf("%v: no %s", args, want)
 			}
@@ -79,6 +80,43 @@ func TestPlotStatus(t *testing.T) {
 	} {
 		if got := quiet(t, c.args); got != c.want {
 			t.Errorf("%v: status %d, want %d", c.args, got, c.want)
+		}
+	}
+}
+
+// TestFigures: every figure of docs/models.md is drawn by a line of
+// scripts/figures, and every line is understood. Whether the bytes are those
+// that are committed, make check sees.
+func TestFigures(t *testing.T) {
+	script, err := os.ReadFile("../../../scripts/figures")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := os.ReadFile("../../../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^figure ([a-z0-9-]+) (.*)$`).FindAllStringSubmatch(string(script), -1) {
+		drawn[m[1]] = true
+		root, _ := command()
+		c, args, err := root.Find(append([]string{"plot"}, strings.Fields(m[2])...))
+		if err == nil {
+			err = c.ParseFlags(args)
+		}
+		if err == nil {
+			err = c.ValidateArgs(c.Flags().Args())
+		}
+		if err != nil {
+			t.Errorf("figure %s: %v", m[1], err)
+		}
+		if !strings.Contains(string(models), "(figures/"+m[1]+".svg)") {
+			t.Errorf("docs/models.md does not show figure %s", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`\(figures/([a-z0-9-]+)\.svg\)`).FindAllStringSubmatch(string(models), -1) {
+		if _, err := os.Stat("../../../docs/figures/" + m[1] + ".svg"); err != nil || !drawn[m[1]] {
+			t.Errorf("figure %s of docs/models.md: drawn by no line of scripts/figures (%v)", m[1], err)
 		}
 	}
 }
