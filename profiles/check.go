@@ -14,7 +14,7 @@ import (
 func (p *Profile) Validate() []Problem {
 	r := &reader{}
 	r.check(p)
-	return r.problems
+	return r.Problems
 }
 
 // check adds the problems of the values.
@@ -23,14 +23,14 @@ func (r *reader) check(p *Profile) {
 	for _, w := range link.Ways {
 		r.checkWay(p, w)
 	}
-	if Fatal(r.problems) {
+	if Fatal(r.Problems) {
 		return
 	}
 	for _, w := range link.Ways {
 		r.checkBuffer(p, w)
 	}
 	r.checkTimeline(p)
-	if !Fatal(r.problems) {
+	if !Fatal(r.Problems) {
 		r.lint(p)
 	}
 }
@@ -47,7 +47,7 @@ func (r *reader) checkBuffer(p *Profile, w link.Way) {
 		return
 	}
 	cap := link.Rate(float64(has) * 8 / delay.Seconds())
-	r.report(w.String()+".queue.limit", q.Limit.String(), fmt.Sprintf(
+	r.Report(w.String()+".queue.limit", q.Limit.String(), fmt.Sprintf(
 		"%v at %v needs %s of queue, limit is %v: would cap at %s; raise or omit the limit, or say shallow_queue = true",
 		short(delay), q.Rate, roundSize(need), q.Limit, roundRate(cap)))
 }
@@ -81,48 +81,48 @@ func rounded(x float64, unit string) string {
 
 func (r *reader) checkWay(p *Profile, w link.Way) {
 	way, at := p.Of(w), w.String()
-	way.GateConfig.Check(r.under(at))
+	way.GateConfig.Check(r.Under(at))
 	r.checkServers(p, w)
 	switch {
 	case p.Server(w) == "queue":
-		way.Queue.Check(r.under(at + ".queue"))
+		way.Queue.Check(r.Under(at + ".queue"))
 	case way.Carrier != nil || p.LEO != nil || p.NR != nil:
 		r.checkServed(way, at)
 	default:
 		r.checkReplaced(p, w)
 	}
 	if way.Trace != nil {
-		way.Trace.Check(r.under(at + ".trace"))
+		way.Trace.Check(r.Under(at + ".trace"))
 	}
-	way.Loss.Check(r.under(at + ".loss"))
-	way.Corrupt.Check(r.under(at + ".corrupt"))
-	way.Path.Check(r.under(at + ".path"))
+	way.Loss.Check(r.Under(at + ".loss"))
+	way.Corrupt.Check(r.Under(at + ".corrupt"))
+	way.Path.Check(r.Under(at + ".path"))
 	if way.Reorder != nil {
-		way.Reorder.Check(r.under(at + ".reorder"))
+		way.Reorder.Check(r.Under(at + ".reorder"))
 	}
-	way.Duplicate.Check(r.under(at + ".duplicate"))
+	way.Duplicate.Check(r.Under(at + ".duplicate"))
 }
 
 // checkShared checks what both ways share.
 func (r *reader) checkShared(p *Profile) {
 	if p.Geo != nil {
-		p.Geo.Check(r.under("geo"))
+		p.Geo.Check(r.Under("geo"))
 	}
 	if p.LEO != nil {
-		p.LEO.Check(r.under("leo"))
+		p.LEO.Check(r.Under("leo"))
 		r.checkAlone(p)
 	}
 	if p.LTE != nil {
-		p.LTE.Check(r.under("lte"))
+		p.LTE.Check(r.Under("lte"))
 	}
 	if p.NR != nil {
-		p.NR.Check(r.under("nr"))
+		p.NR.Check(r.Under("nr"))
 	}
 	if p.DAMA != nil {
-		p.DAMA.Check(r.under("dama"))
+		p.DAMA.Check(r.Under("dama"))
 	}
 	if p.Weight < 0 || p.Weight > 100 {
-		r.report("weight", fmt.Sprint(p.Weight), "1 to 100")
+		r.Report("weight", fmt.Sprint(p.Weight), "1 to 100")
 	}
 }
 
@@ -142,7 +142,7 @@ func (r *reader) checkServers(p *Profile, w link.Way) {
 		}
 	}
 	if len(names) > 1 {
-		r.report(names[0], "a table beside "+strings.Join(names[1:], " and "), "one of them: one model serves a way")
+		r.Report(names[0], "a table beside "+strings.Join(names[1:], " and "), "one of them: one model serves a way")
 	}
 }
 
@@ -151,47 +151,47 @@ func (r *reader) checkServers(p *Profile, w link.Way) {
 func (r *reader) checkReplaced(p *Profile, w link.Way) {
 	way, at := p.Of(w), w.String()
 	if !reflect.ValueOf(way.Queue).IsZero() {
-		r.report(at+".queue", "a table", "no queue here: "+p.Server(w)+" stands in its place and has a buffer of its own")
+		r.Report(at+".queue", "a table", "no queue here: "+p.Server(w)+" stands in its place and has a buffer of its own")
 	}
 	if way.WLAN != nil {
-		way.WLAN.Check(r.under(at + ".wlan"))
+		way.WLAN.Check(r.Under(at + ".wlan"))
 	}
 	if way.Delivery != nil {
-		way.Delivery.Check(r.under(at + ".delivery"))
+		way.Delivery.Check(r.Under(at + ".delivery"))
 	}
 	if way.Train != nil {
-		way.Train.Check(r.under(at + ".train"))
+		way.Train.Check(r.Under(at + ".train"))
 	}
 }
 
 // checkServed checks a queue that a model serves instead of a constant rate.
 func (r *reader) checkServed(way *Way, at string) {
 	if way.Queue.Rate != 0 {
-		r.report(at+".queue.rate", way.Queue.Rate.String(), "no rate here: the model that serves the queue has its own")
+		r.Report(at+".queue.rate", way.Queue.Rate.String(), "no rate here: the model that serves the queue has its own")
 	}
 	served := way.Queue
 	served.Rate = link.MegabitPerSecond // any: a discipline wants one
-	served.Check(r.under(at + ".queue"))
+	served.Check(r.Under(at + ".queue"))
 	if way.Carrier != nil {
-		way.Carrier.Check(r.under(at + ".carrier"))
+		way.Carrier.Check(r.Under(at + ".carrier"))
 	}
 }
 
 // checkAlone reports what [leo] takes the place of.
 func (r *reader) checkAlone(p *Profile) {
 	if p.Geo != nil {
-		r.report("geo", "a table", "either [geo] or [leo]")
+		r.Report("geo", "a table", "either [geo] or [leo]")
 	}
 	for _, w := range link.Ways {
 		way, at := p.Of(w), w.String()
 		if way.Carrier != nil {
-			r.report(at+".carrier", "a table", "no carrier beside [leo], which has rates of its own")
+			r.Report(at+".carrier", "a table", "no carrier beside [leo], which has rates of its own")
 		}
 		if !reflect.ValueOf(way.Loss).IsZero() {
-			r.report(at+".loss", "a table", "leo.loss and leo.burst: [leo] says what the air loses")
+			r.Report(at+".loss", "a table", "leo.loss and leo.burst: [leo] says what the air loses")
 		}
 		if !reflect.ValueOf(way.Path).IsZero() {
-			r.report(at+".path", "a table", "leo.ground_least and leo.ground_most: [leo] says how long the path is")
+			r.Report(at+".path", "a table", "leo.ground_least and leo.ground_most: [leo] says how long the path is")
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"farlink/profiles/document"
 )
 
 //go:embed library
@@ -73,7 +75,7 @@ func load(path string) (Document, error) {
 func unknown(name string) error {
 	best, distance := "", len(name)/2+1
 	for _, n := range Names() {
-		if d := editDistance(name, n); d < distance {
+		if d := document.Distance(name, n); d < distance {
 			best, distance = n, d
 		}
 		// "qirse-sat" for "geo/qirse-sat"

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"farlink/emulator/link"
+
+	"farlink/profiles/document"
 )
 
 // Rule is one lint rule: something that a document may say, but that is
@@ -32,9 +34,9 @@ type lint struct {
 // say adds a warning; the path is relative to the way where there is one.
 func (l *lint) say(path string, got any, want string) {
 	if l.way != nil {
-		path = join(l.w.String(), path)
+		path = document.Join(l.w.String(), path)
 	}
-	l.add(Problem{Path: path, Got: fmt.Sprint(got), Want: want, Level: Warning, Rule: l.rule})
+	l.Add(Problem{Path: path, Got: fmt.Sprint(got), Want: want, Level: Warning, Rule: l.rule})
 }
 
 // lint adds what the rules find. The profile has no errors.
@@ -254,7 +256,7 @@ func (l *lint) unserved() bool {
 func (l *lint) settings() string {
 	var all []string
 	for i := range l.p.Timeline {
-		all = append(all, sortedKeys(l.p.Timeline[i].Set)...)
+		all = append(all, document.SortedKeys(l.p.Timeline[i].Set)...)
 	}
 	return strings.Join(all, " ")
 }

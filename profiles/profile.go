@@ -13,15 +13,9 @@
 package profiles
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 
 	"farlink/emulator/dama"
 	"farlink/emulator/frame"
@@ -30,6 +24,7 @@ import (
 	"farlink/emulator/lte"
 	"farlink/emulator/nr"
 	"farlink/emulator/sat"
+	"farlink/profiles/document"
 )
 
 // Profile is one link, both ways.
@@ -86,31 +81,15 @@ func (p *Profile) Of(w link.Way) *Way {
 // too; the profile is nil if one of them is an error.
 func Parse(doc []byte) (*Profile, []Problem) {
 	r := &reader{}
-	p := r.profile(r.toml(doc))
-	return p, r.sorted()
+	p := r.profile(r.TOML(doc))
+	return p, r.Sorted()
 }
 
 // ParseJSON reads the same document as JSON.
 func ParseJSON(doc []byte) (*Profile, []Problem) {
 	r := &reader{}
-	p := r.profile(r.json(doc))
-	return p, r.sorted()
-}
-
-// ReadTOML reads any document of structs with toml tags, in the manner of
-// profiles: quantities are text, an unknown key is a problem, all problems
-// come at once.
-func ReadTOML(doc []byte, into any) []Problem {
-	r := &reader{}
-	r.table("", r.toml(doc), reflect.ValueOf(into).Elem())
-	return r.sorted()
-}
-
-// ReadJSON is ReadTOML for JSON.
-func ReadJSON(doc []byte, into any) []Problem {
-	r := &reader{}
-	r.table("", r.json(doc), reflect.ValueOf(into).Elem())
-	return r.problems
+	p := r.profile(r.JSON(doc))
+	return p, r.Sorted()
 }
 
 // Merge returns the profile changed by a JSON merge patch (RFC 7396): what
@@ -118,36 +97,16 @@ func ReadJSON(doc []byte, into any) []Problem {
 // itself is not touched.
 func (p *Profile) Merge(patch []byte) (*Profile, []Problem) {
 	r := &reader{}
-	change, ok := r.anyJSON(patch).(table)
-	if len(r.problems) > 0 {
-		return nil, r.problems
+	change, ok := r.AnyJSON(patch).(document.Table)
+	if len(r.Problems) > 0 {
+		return nil, r.Problems
 	}
 	if !ok {
-		r.report("", "a patch that is not an object", "an object, such as {\"down\":{\"queue\":{\"rate\":\"8Mbit/s\"}}}")
-		return nil, r.problems
+		r.Report("", "a patch that is not an object", "an object, such as {\"down\":{\"queue\":{\"rate\":\"8Mbit/s\"}}}")
+		return nil, r.Problems
 	}
-	q := r.profile(merge(r.json(p.JSON()), change).(table))
-	return q, r.problems
-}
-
-// merge is the function MergePatch of RFC 7396, clause 2.
-func merge(target, patch any) any {
-	change, ok := patch.(table)
-	if !ok {
-		return patch
-	}
-	t, ok := target.(table)
-	if !ok {
-		t = table{}
-	}
-	for _, key := range sortedKeys(change) {
-		if change[key] == nil {
-			delete(t, key)
-		} else {
-			t[key] = merge(t[key], change[key])
-		}
-	}
-	return t
+	q := r.profile(document.Merge(r.JSON(p.JSON()), change).(document.Table))
+	return q, r.Problems
 }
 
 // UnmarshalJSON reads a profile that stands in a larger document.
@@ -165,78 +124,20 @@ func (p *Profile) UnmarshalJSON(doc []byte) error {
 }
 
 // profile reads and checks the tree of a document; nil if it has errors.
-func (r *reader) profile(t table) *Profile {
+func (r *reader) profile(t document.Table) *Profile {
 	if t == nil {
 		return nil
 	}
 	p := &Profile{}
-	r.table("", t, reflect.ValueOf(p).Elem())
+	r.Table("", t, reflect.ValueOf(p).Elem())
 	for i := range p.Timeline {
 		p.Timeline[i].Set = flatten(p.Timeline[i].Set)
 	}
-	if !Fatal(r.problems) {
+	if !Fatal(r.Problems) {
 		r.check(p)
 	}
-	if Fatal(r.problems) {
+	if Fatal(r.Problems) {
 		return nil
 	}
 	return p
 }
-
-// toml reads the document into a tree, nil if it is not TOML.
-func (r *reader) toml(doc []byte) table {
-	var t table
-	_, err := toml.Decode(string(doc), &t)
-	if err != nil {
-		p := Problem{Got: err.Error(), Want: "a TOML document"}
-		var at toml.ParseError
-		if errors.As(err, &at) {
-			p.Line, p.Path = at.Position.Line, at.LastKey
-			p.Got = at.Message
-			if p.Got == "" {
-				p.Got = strings.TrimPrefix(err.Error(), "toml: ")
-			}
-		}
-		r.problems = append(r.problems, p)
-		return nil
-	}
-	r.lines = indexLines(string(doc))
-	return t
-}
-
-// json reads the document into a tree, nil if it is not a JSON object.
-func (r *reader) json(doc []byte) table {
-	v := r.anyJSON(doc)
-	t, ok := v.(table)
-	if !ok && len(r.problems) == 0 {
-		r.report("", show(v), "a JSON object")
-	}
-	return t
-}
-
-func (r *reader) anyJSON(doc []byte) any {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	err := d.Decode(&v)
-	if err == nil && d.More() {
-		err = errors.New("something behind the end of the document")
-	}
-	if err != nil {
-		end := d.InputOffset()
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			end = syntax.Offset
-		}
-		line := 1 + bytes.Count(doc[:min(int(end), len(doc))], []byte("\n"))
-		r.problems = append(r.problems, Problem{Line: line, Got: strconv.Quote(err.Error()), Want: "a JSON document"})
-		return nil
-	}
-	return plain(v)
-}
-
-// ShortHash returns the seven hex digits by which people know the profile.
-func (p *Profile) ShortHash() string { return p.Hash()[:7] }
-
-// String names the profile with its hash: "geo/qirse-sat@1a2b3c4".
-func (p *Profile) String() string { return fmt.Sprintf("%s@%s", p.Name, p.ShortHash()) }

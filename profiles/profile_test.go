@@ -171,45 +171,6 @@ func TestLibraryNames(t *testing.T) {
 	}
 }
 
-// The index finds every key of a document of all the spellings of TOML.
-func TestLines(t *testing.T) {
-	doc := `a = 1 # one
-b.c = "x#"
-"d e" = '''
-text
-[no]
-''' # seven
-f = [
-  1, 2, # eight
-  { g = 2 } ]
-[h]
-i = {j = 1, k = [3]}
-[[l]]
-m = """
-\"""
-"""
-[[l]]
-m = 'x'
-[l.n]
-o = 2026-01-01
-[[l.p]]
-q = 0x1F
-`
-	got := indexLines(doc)
-	for path, line := range map[string]int{
-		"a": 1, "b": 2, "b.c": 2, "d e": 3, "f": 7, "f[0]": 8, "f[1]": 8, "f[2]": 9, "f[2].g": 9,
-		"h": 10, "h.i": 11, "h.i.j": 11, "h.i.k": 11, "h.i.k[0]": 11, "l[0]": 12, "l[0].m": 13,
-		"l[1]": 16, "l[1].m": 17, "l[1].n": 18, "l[1].n.o": 19, "l[1].p[0]": 20, "l[1].p[0].q": 21,
-	} {
-		if got[path] != line {
-			t.Errorf("%s: line %d, want %d", path, got[path], line)
-		}
-	}
-	if len(got) != 22 {
-		t.Errorf("%d keys, want 22: %v", len(got), got)
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(bad))
 	for _, name := range Names() {

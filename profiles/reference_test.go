@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"farlink/profiles/document"
 )
 
 var update = flag.Bool("update", false, "write docs/reference.toml anew from the doc comments of the configurations")
@@ -89,13 +91,13 @@ func TestRulesDocumented(t *testing.T) {
 func checkReference(t *testing.T, doc []byte) {
 	r := &reader{}
 	p := &Profile{}
-	r.table("", r.toml(doc), reflect.ValueOf(p).Elem())
-	for _, problem := range r.problems {
+	r.Table("", r.TOML(doc), reflect.ValueOf(p).Elem())
+	for _, problem := range r.Problems {
 		t.Error(problem.In("docs/reference.toml"))
 	}
-	r.problems = nil
+	r.Problems = nil
 	r.check(p)
-	for _, problem := range r.problems {
+	for _, problem := range r.Problems {
 		// The document has everything at once, and so both of each
 		// "either, or".
 		if problem.Level == Error && !eitherOr.MatchString(problem.Got+" "+problem.Want) {
@@ -103,8 +105,8 @@ func checkReference(t *testing.T, doc []byte) {
 		}
 	}
 	for _, path := range keysOf("", reflect.TypeFor[Profile]()) {
-		_, ok := r.lines[path]
-		if _, list := r.lines[path+"[0]"]; !ok && !list && !strings.HasPrefix(path, "up.") {
+		_, ok := r.Lines[path]
+		if _, list := r.Lines[path+"[0]"]; !ok && !list && !strings.HasPrefix(path, "up.") {
 			t.Errorf("docs/reference.toml does not have %s", path)
 		}
 	}
@@ -114,9 +116,9 @@ var eitherOr = regexp.MustCompile(`either|instead|beside|one model|no rate|no qu
 
 // keysOf lists every key under t.
 func keysOf(path string, t reflect.Type) (keys []string) {
-	for _, f := range fieldsOf(t) {
-		ft := t.FieldByIndex(f.index).Type
-		key := join(path, f.key)
+	for _, f := range document.Fields(t) {
+		ft := t.FieldByIndex(f.Index).Type
+		key := document.Join(path, f.Key)
 		keys = append(keys, key)
 		if inner, list := structOf(ft); inner != nil {
 			if list {
@@ -183,32 +185,32 @@ func wrap(text string, width int) string {
 
 // table writes the keys of t: values first, tables behind them.
 func (w *referee) table(path, plain string, t reflect.Type) {
-	fields := fieldsOf(t)
+	fields := document.Fields(t)
 	said := w.said[t.String()]
 	w.said[t.String()] = true
 	for _, f := range fields {
-		sf := t.FieldByIndex(f.index)
+		sf := t.FieldByIndex(f.Index)
 		if inner, _ := structOf(sf.Type); inner == nil {
-			if text := w.comment(t, f.index); text != "" && !said {
+			if text := w.comment(t, f.Index); text != "" && !said {
 				w.b.WriteByte('\n')
 				w.say(text)
 			}
-			fmt.Fprintf(&w.b, "%s = %s\n", f.key, w.example(join(plain, f.key), sf.Type, w.comment(t, f.index)))
+			fmt.Fprintf(&w.b, "%s = %s\n", f.Key, w.example(document.Join(plain, f.Key), sf.Type, w.comment(t, f.Index)))
 		}
 	}
 	for _, f := range fields {
-		sf := t.FieldByIndex(f.index)
+		sf := t.FieldByIndex(f.Index)
 		inner, list := structOf(sf.Type)
 		if inner == nil {
 			continue
 		}
 		w.b.WriteByte('\n')
-		if path == "" && f.key == "up" {
+		if path == "" && f.Key == "up" {
 			w.say("from the device: the same keys as [down]")
 			fmt.Fprint(&w.b, "[up]\n")
 			continue
 		}
-		text := w.comment(t, f.index)
+		text := w.comment(t, f.Index)
 		if w.said[inner.String()] {
 			text += " (keys as above)"
 		} else if of := w.comments[inner.String()]; of != "" && !strings.Contains(text, of) {
@@ -219,8 +221,8 @@ func (w *referee) table(path, plain string, t reflect.Type) {
 		if list {
 			header = "[[%s]]\n"
 		}
-		fmt.Fprintf(&w.b, header, join(path, f.key))
-		w.table(join(path, f.key), join(plain, f.key), inner)
+		fmt.Fprintf(&w.b, header, document.Join(path, f.Key))
+		w.table(document.Join(path, f.Key), document.Join(plain, f.Key), inner)
 	}
 }
 
@@ -232,10 +234,10 @@ func (w *referee) comment(t reflect.Type, index []int) string {
 		index = index[1:]
 	}
 	text := w.comments[t.String()+"."+t.Field(index[0]).Name]
-	for _, f := range fieldsOf(t) {
-		if len(f.index) == 1 {
-			name := t.Field(f.index[0]).Name
-			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, f.key)
+	for _, f := range document.Fields(t) {
+		if len(f.Index) == 1 {
+			name := t.Field(f.Index[0]).Name
+			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, f.Key)
 		}
 	}
 	return text

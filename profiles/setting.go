@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"strings"
+
+	"farlink/profiles/document"
 )
 
 // settable are the tables under which a timeline may set keys.
@@ -26,16 +28,16 @@ func reach(v reflect.Value, path string) (target reflect.Value, want string) {
 		if v.Kind() != reflect.Struct {
 			return v, "a key that has a value of its own"
 		}
-		fields := fieldsOf(v.Type())
+		fields := document.Fields(v.Type())
 		found := false
 		for _, f := range fields {
-			if f.key == key {
-				v, found = v.FieldByIndex(f.index), true
+			if f.Key == key {
+				v, found = v.FieldByIndex(f.Index), true
 				break
 			}
 		}
 		if !found {
-			return v, nearest(key, fields)
+			return v, document.Nearest(key, fields)
 		}
 	}
 	v = own(v)
@@ -61,7 +63,7 @@ func own(v reflect.Value) reflect.Value {
 
 // tabular reports whether a type is read from a table or from a list.
 func tabular(t reflect.Type) (table, list bool) {
-	if reflect.PointerTo(t).Implements(unmarshaler) {
+	if reflect.PointerTo(t).Implements(document.Unmarshaler) {
 		return false, false
 	}
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map, t.Kind() == reflect.Slice

@@ -8,6 +8,8 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
+
+	"farlink/profiles/document"
 )
 
 // Entry is one line of a timeline: something that happens to the link at a
@@ -178,11 +180,11 @@ func (p *Profile) At(began, t link.Time) *Profile {
 
 // lay changes q by so much of the entry, which began at at.
 func (e *Entry) lay(q *Profile, at link.Time, degree float64) {
-	for _, path := range sortedKeys(e.Set) {
+	for _, path := range document.SortedKeys(e.Set) {
 		target, want := reach(reflect.ValueOf(q).Elem(), path)
 		if want == "" {
 			value := reflect.New(target.Type()).Elem()
-			(&reader{}).value(path, e.Set[path], value)
+			(&reader{}).Value(path, e.Set[path], value)
 			move(target, value, degree)
 		}
 	}
@@ -231,13 +233,13 @@ func (e *Entry) interrupt(q *Profile, at link.Time) {
 func (r *reader) checkTimeline(p *Profile) {
 	for i := range p.Timeline {
 		e, at := &p.Timeline[i], fmt.Sprintf("timeline[%d]", i)
-		e.check(r.under(at), p)
-		for _, path := range sortedKeys(e.Set) {
+		e.check(r.Under(at), p)
+		for _, path := range document.SortedKeys(e.Set) {
 			r.checkSetting(p, at+".set."+path, path, e.Set[path])
 		}
 	}
 	if p.Arm != nil && len(p.Timeline) == 0 {
-		r.report("arm", "a table", "a [[timeline]] that it starts")
+		r.Report("arm", "a table", "a [[timeline]] that it starts")
 	}
 }
 
@@ -247,17 +249,17 @@ func (r *reader) checkSetting(p *Profile, at, path string, value any) {
 	q.Timeline, q.Arm = nil, nil
 	target, want := reach(reflect.ValueOf(&q).Elem(), path)
 	if want != "" {
-		r.report(at, "unknown key "+fmt.Sprintf("%q", path), want)
+		r.Report(at, "unknown key "+fmt.Sprintf("%q", path), want)
 		return
 	}
 	trial := &reader{}
-	trial.value(path, value, target)
-	if len(trial.problems) == 0 {
+	trial.Value(path, value, target)
+	if len(trial.Problems) == 0 {
 		trial.check(&q)
 	}
-	for _, problem := range trial.problems {
+	for _, problem := range trial.Problems {
 		if problem.Level == Error {
-			r.report(at, problem.Got, problem.Want)
+			r.Report(at, problem.Got, problem.Want)
 		}
 	}
 }
@@ -316,11 +318,11 @@ func flatten(set map[string]any) map[string]any {
 		return nil
 	}
 	flat := map[string]any{}
-	var walk func(prefix string, t table)
-	walk = func(prefix string, t table) {
-		for _, k := range sortedKeys(t) {
-			path := strings.TrimSpace(join(prefix, k))
-			if inner, ok := t[k].(table); ok {
+	var walk func(prefix string, t document.Table)
+	walk = func(prefix string, t document.Table) {
+		for _, k := range document.SortedKeys(t) {
+			path := strings.TrimSpace(document.Join(prefix, k))
+			if inner, ok := t[k].(document.Table); ok {
 				walk(path, inner)
 			} else {
 				flat[path] = t[k]

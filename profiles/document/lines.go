@@ -1,4 +1,4 @@
-package profiles
+package document
 
 import (
 	"strconv"
@@ -10,13 +10,13 @@ import (
 // gives positions only for errors of syntax.
 func indexLines(src string) map[string]int {
 	s := scanner{src: src, line: 1, at: map[string]int{}, arrays: map[string]int{}}
-	table := ""
+	current := ""
 	for s.blank(true); s.pos < len(s.src); s.blank(true) {
 		before := s.pos
 		if s.src[s.pos] == '[' {
-			table = s.header()
+			current = s.header()
 		} else {
-			s.pair(table)
+			s.pair(current)
 		}
 		if s.pos == before {
 			s.pos++
@@ -72,7 +72,7 @@ func (s *scanner) header() string {
 	s.skipTo("\n")
 	path := ""
 	for i, k := range keys {
-		path = join(path, k)
+		path = Join(path, k)
 		if i == len(keys)-1 && array {
 			s.arrays[path]++
 		}
@@ -117,7 +117,7 @@ func (s *scanner) keys() []string {
 func (s *scanner) pair(path string) {
 	line := s.line
 	for _, k := range s.keys() {
-		path = join(path, k)
+		path = Join(path, k)
 		s.note(path, line)
 	}
 	if s.blank(false); s.pos < len(s.src) && s.src[s.pos] == '=' {

@@ -1,4 +1,4 @@
-package profiles
+package document
 
 import (
 	"encoding"
@@ -11,56 +11,56 @@ import (
 	"strings"
 )
 
-// The document, in TOML or JSON, is read into a tree of maps first and from
-// there into the structs by their toml tags, so that every problem is found
-// in one pass: the library stops at the first.
+// A document, in TOML or JSON, is read into a tree of maps first and from
+// there into structs by their toml tags, so that every problem is found in
+// one pass: the library stops at the first.
 
-// table is a table of the document.
-type table = map[string]any
+// Table is a table of a document.
+type Table = map[string]any
 
-// field is a key of a struct.
-type field struct {
-	key   string
-	index []int
+// Field is a key of a struct, and where its value stands.
+type Field struct {
+	Key   string
+	Index []int
 }
 
-// fieldsOf lists the keys of a struct in order; an embedded struct gives its
+// Fields lists the keys of a struct in order; an embedded struct gives its
 // own.
-func fieldsOf(t reflect.Type) []field {
-	var out []field
+func Fields(t reflect.Type) []Field {
+	var out []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
 		switch {
 		case key == "-" || !f.IsExported():
 		case f.Anonymous && key == "":
-			for _, inner := range fieldsOf(f.Type) {
-				out = append(out, field{inner.key, append([]int{i}, inner.index...)})
+			for _, inner := range Fields(f.Type) {
+				out = append(out, Field{inner.Key, append([]int{i}, inner.Index...)})
 			}
 		case key != "":
-			out = append(out, field{key, []int{i}})
+			out = append(out, Field{key, []int{i}})
 		}
 	}
 	return out
 }
 
-// table reads a table into a struct.
-func (r *reader) table(path string, from table, into reflect.Value) {
-	known := fieldsOf(into.Type())
+// Table reads a table into a struct.
+func (r *Reader) Table(path string, from Table, into reflect.Value) {
+	known := Fields(into.Type())
 	for _, f := range known {
-		if v, ok := from[f.key]; ok {
-			r.value(join(path, f.key), v, into.FieldByIndex(f.index))
+		if v, ok := from[f.Key]; ok {
+			r.Value(Join(path, f.Key), v, into.FieldByIndex(f.Index))
 		}
 	}
-	for _, key := range sortedKeys(from) {
-		if !slices.ContainsFunc(known, func(f field) bool { return f.key == key }) {
-			r.report(join(path, key), "unknown key "+strconv.Quote(key), nearest(key, known))
+	for _, key := range SortedKeys(from) {
+		if !slices.ContainsFunc(known, func(f Field) bool { return f.Key == key }) {
+			r.Report(Join(path, key), "unknown key "+strconv.Quote(key), Nearest(key, known))
 		}
 	}
 }
 
-// sortedKeys gives the order in which a table is walked.
-func sortedKeys(t table) []string {
+// SortedKeys gives the order in which a table is walked.
+func SortedKeys(t Table) []string {
 	keys := make([]string, 0, len(t))
 	for k := range t {
 		keys = append(keys, k)
@@ -69,11 +69,11 @@ func sortedKeys(t table) []string {
 	return keys
 }
 
-// unmarshaler is the type of what is text in documents.
-var unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+// Unmarshaler is the type of what is text in documents.
+var Unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// value reads one value.
-func (r *reader) value(path string, from any, into reflect.Value) {
+// Value reads one value.
+func (r *Reader) Value(path string, from any, into reflect.Value) {
 	if u, ok := into.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		r.text(path, from, u)
 		return
@@ -81,15 +81,15 @@ func (r *reader) value(path string, from any, into reflect.Value) {
 	switch into.Kind() {
 	case reflect.Pointer:
 		v := reflect.New(into.Type().Elem())
-		r.value(path, from, v.Elem())
+		r.Value(path, from, v.Elem())
 		into.Set(v)
 	case reflect.Interface:
 		into.Set(reflect.ValueOf(from))
 	case reflect.Struct:
-		if t, ok := from.(table); ok {
-			r.table(path, t, into)
+		if t, ok := from.(Table); ok {
+			r.Table(path, t, into)
 		} else {
-			r.report(path, show(from), "a table ["+path+"]")
+			r.Report(path, show(from), "a table ["+path+"]")
 		}
 	case reflect.Slice, reflect.Array:
 		r.list(path, from, into)
@@ -101,10 +101,10 @@ func (r *reader) value(path string, from any, into reflect.Value) {
 }
 
 // text reads what is text in documents: quantities and names.
-func (r *reader) text(path string, from any, into encoding.TextUnmarshaler) {
+func (r *Reader) text(path string, from any, into encoding.TextUnmarshaler) {
 	s, ok := from.(string)
 	if !ok {
-		r.report(path, show(from), "text with a unit, in quotes, such as "+example(into))
+		r.Report(path, show(from), "text with a unit, in quotes, such as "+example(into))
 		return
 	}
 	if err := into.UnmarshalText([]byte(s)); err != nil {
@@ -113,44 +113,44 @@ func (r *reader) text(path string, from any, into encoding.TextUnmarshaler) {
 		if !ok {
 			want = "a value that reads"
 		}
-		r.report(path, got, want)
+		r.Report(path, got, want)
 	}
 }
 
-func (r *reader) list(path string, from any, into reflect.Value) {
+func (r *Reader) list(path string, from any, into reflect.Value) {
 	items := reflect.ValueOf(from)
 	if items.Kind() != reflect.Slice {
-		r.report(path, show(from), "a list [ … ]")
+		r.Report(path, show(from), "a list [ … ]")
 		return
 	}
 	if into.Kind() == reflect.Array && items.Len() != into.Len() {
-		r.report(path, fmt.Sprintf("%d elements", items.Len()), fmt.Sprintf("%d", into.Len()))
+		r.Report(path, fmt.Sprintf("%d elements", items.Len()), fmt.Sprintf("%d", into.Len()))
 		return
 	}
 	if into.Kind() == reflect.Slice {
 		into.Set(reflect.MakeSlice(into.Type(), items.Len(), items.Len()))
 	}
 	for i := range items.Len() {
-		r.value(fmt.Sprintf("%s[%d]", path, i), items.Index(i).Interface(), into.Index(i))
+		r.Value(fmt.Sprintf("%s[%d]", path, i), items.Index(i).Interface(), into.Index(i))
 	}
 }
 
-func (r *reader) mapping(path string, from any, into reflect.Value) {
-	t, ok := from.(table)
+func (r *Reader) mapping(path string, from any, into reflect.Value) {
+	t, ok := from.(Table)
 	if !ok {
-		r.report(path, show(from), "a table ["+path+"]")
+		r.Report(path, show(from), "a table ["+path+"]")
 		return
 	}
 	into.Set(reflect.MakeMap(into.Type()))
-	for _, key := range sortedKeys(t) {
+	for _, key := range SortedKeys(t) {
 		v := reflect.New(into.Type().Elem()).Elem()
-		r.value(join(path, key), t[key], v)
+		r.Value(Join(path, key), t[key], v)
 		into.SetMapIndex(reflect.ValueOf(key), v)
 	}
 }
 
 // scalar reads booleans, strings and numbers.
-func (r *reader) scalar(path string, from any, into reflect.Value) {
+func (r *Reader) scalar(path string, from any, into reflect.Value) {
 	switch v := from.(type) {
 	case bool:
 		if into.Kind() == reflect.Bool {
@@ -186,7 +186,7 @@ func (r *reader) scalar(path string, from any, into reflect.Value) {
 			return
 		}
 	}
-	r.report(path, show(from), wanted(into))
+	r.Report(path, show(from), wanted(into))
 }
 
 // wanted says what a scalar field takes.
@@ -208,9 +208,9 @@ func wanted(into reflect.Value) string {
 func show(v any) string {
 	var s string
 	switch v := v.(type) {
-	case table:
+	case Table:
 		return "a table"
-	case []any, []table:
+	case []any, []Table:
 		return "a list"
 	case string:
 		s = strconv.Quote(v)
@@ -244,12 +244,12 @@ func example(into encoding.TextUnmarshaler) string {
 	return `"…"`
 }
 
-// nearest says which key was probably meant.
-func nearest(key string, known []field) string {
+// Nearest says which key was probably meant.
+func Nearest(key string, known []Field) string {
 	best, distance := "", len(key)/3+2
 	for _, f := range known {
-		if d := editDistance(key, f.key); d < distance {
-			best, distance = f.key, d
+		if d := Distance(key, f.Key); d < distance {
+			best, distance = f.Key, d
 		}
 	}
 	if best != "" {
@@ -257,13 +257,13 @@ func nearest(key string, known []field) string {
 	}
 	names := make([]string, len(known))
 	for i, f := range known {
-		names[i] = f.key
+		names[i] = f.Key
 	}
 	return "one of " + strings.Join(names, ", ")
 }
 
-// editDistance is Levenshtein's distance, over bytes.
-func editDistance(a, b string) int {
+// Distance is Levenshtein's distance, over bytes.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -1,4 +1,4 @@
-package profiles
+package document
 
 import (
 	"fmt"
@@ -95,43 +95,44 @@ func Fatal(problems []Problem) bool {
 	return false
 }
 
-// reader collects the problems of one document.
-type reader struct {
-	lines    map[string]int
-	problems []Problem
+// Reader reads one document and collects its problems.
+type Reader struct {
+	Problems []Problem
+	Lines    map[string]int // of keys and tables, by path
 }
 
-// report adds an error at path.
-func (r *reader) report(path, got, want string) {
-	r.add(Problem{Path: path, Got: got, Want: want})
+// Report adds an error at path.
+func (r *Reader) Report(path, got, want string) {
+	r.Add(Problem{Path: path, Got: got, Want: want})
 }
 
-func (r *reader) add(p Problem) {
-	p.Line = lineOf(r.lines, p.Path)
+// Add adds a problem; the line follows from its path.
+func (r *Reader) Add(p Problem) {
+	p.Line = lineOf(r.Lines, p.Path)
 	if p.Got == "" {
 		p.Got = "nothing"
 	}
-	r.problems = append(r.problems, p)
+	r.Problems = append(r.Problems, p)
 }
 
-// sorted returns the problems in the order of their lines.
-func (r *reader) sorted() []Problem {
-	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
-	return r.problems
+// Sorted returns the problems in the order of their lines.
+func (r *Reader) Sorted() []Problem {
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return a.Line - b.Line })
+	return r.Problems
 }
 
-// under returns a Report for the configuration at prefix.
-func (r *reader) under(prefix string) link.Report {
+// Under returns a Report for the configuration at prefix.
+func (r *Reader) Under(prefix string) link.Report {
 	return func(path, got, want string) {
-		r.report(join(prefix, bracketed.ReplaceAllString(path, "[$1]")), got, want)
+		r.Report(Join(prefix, bracketed.ReplaceAllString(path, "[$1]")), got, want)
 	}
 }
 
 // bracketed finds places in lists that a model writes as "cut.0.for".
 var bracketed = regexp.MustCompile(`\.(\d+)\b`)
 
-// join appends a relative path to a prefix.
-func join(prefix, path string) string {
+// Join appends a relative path to a prefix.
+func Join(prefix, path string) string {
 	switch {
 	case prefix == "":
 		return path
@@ -141,7 +142,7 @@ func join(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// lineOf returns the line of the key at path, or of the nearest table that
+// lineOf returns the line of the key at path, or of the nearest Table that
 // encloses it.
 func lineOf(lines map[string]int, path string) int {
 	for path != "" {

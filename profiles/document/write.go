@@ -1,9 +1,7 @@
-package profiles
+package document
 
 import (
-	"crypto/sha256"
 	"encoding"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -22,9 +20,9 @@ type entry struct {
 // struct, values at their default left out.
 func tree(v reflect.Value) []entry {
 	var out []entry
-	for _, f := range fieldsOf(v.Type()) {
-		if x := v.FieldByIndex(f.index); !empty(x) {
-			out = append(out, entry{f.key, node(x)})
+	for _, f := range Fields(v.Type()) {
+		if x := v.FieldByIndex(f.Index); !empty(x) {
+			out = append(out, entry{f.Key, node(x)})
 		}
 	}
 	return out
@@ -77,48 +75,30 @@ func node(v reflect.Value) any {
 
 // ordered returns a map with text keys as a tree, keys sorted.
 func ordered(v reflect.Value) []entry {
-	t := table{}
+	t := Table{}
 	for _, k := range v.MapKeys() {
 		t[k.String()] = node(v.MapIndex(k))
 	}
 	out := make([]entry, 0, len(t))
-	for _, k := range sortedKeys(t) {
+	for _, k := range SortedKeys(t) {
 		out = append(out, entry{k, t[k]})
 	}
 	return out
 }
 
-// Canonical returns the profile as TOML in its one canonical form: keys in
-// the order of docs/reference.toml, quantities in their largest exact unit,
-// values at their default left out. Parse reads it back as the same profile.
-func (p *Profile) Canonical() []byte {
+// TOML writes a struct in its one canonical form: keys in the order of the
+// struct, tables behind plain keys, values at their default left out.
+func TOML(from any) []byte {
 	var b strings.Builder
-	writeTable(&b, "", tree(reflect.ValueOf(*p)))
+	writeTable(&b, "", tree(reflect.ValueOf(from)))
 	return []byte(b.String())
 }
 
-// JSON returns the same document, with the same names, as JSON.
-func (p *Profile) JSON() []byte {
-	var b strings.Builder
-	writeJSON(&b, tree(reflect.ValueOf(*p)))
-	return []byte(b.String())
-}
-
-// MarshalJSON makes a profile stand in a larger document as JSON does.
-func (p *Profile) MarshalJSON() ([]byte, error) { return p.JSON(), nil }
-
-// WriteJSON writes a struct with toml tags, as ReadJSON reads it.
-func WriteJSON(from any) []byte {
+// JSON writes the same document, with the same names, as JSON.
+func JSON(from any) []byte {
 	var b strings.Builder
 	writeJSON(&b, node(reflect.ValueOf(from)))
 	return []byte(b.String())
-}
-
-// Hash returns the SHA-256 of the canonical form, in hex. The first seven
-// digits name the profile in the panel, metrics, captures and reports.
-func (p *Profile) Hash() string {
-	sum := sha256.Sum256(p.Canonical())
-	return hex.EncodeToString(sum[:])
 }
 
 // writeTable writes a table: plain keys first, tables behind them, as TOML's
@@ -132,7 +112,7 @@ func writeTable(b *strings.Builder, path string, entries []entry) {
 		}
 	}
 	for _, e := range entries {
-		inner := join(path, tomlKey(e.key))
+		inner := Join(path, tomlKey(e.key))
 		switch {
 		case isTable(e.value):
 			fmt.Fprintf(b, "\n[%s]\n", inner)

@@ -1,0 +1,103 @@
+// Package document reads and writes documents of structs with toml tags, in
+// TOML or JSON, such as a user writes by hand: quantities are text, an unknown
+// key is a problem with the nearest known one as a hint, and all problems come
+// at once, each with line, path, what stands there and what is wanted.
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// ReadTOML reads a TOML document into what into points to.
+func ReadTOML(doc []byte, into any) []Problem {
+	r := &Reader{}
+	r.Table("", r.TOML(doc), reflect.ValueOf(into).Elem())
+	return r.Sorted()
+}
+
+// ReadJSON is ReadTOML for JSON.
+func ReadJSON(doc []byte, into any) []Problem {
+	r := &Reader{}
+	r.Table("", r.JSON(doc), reflect.ValueOf(into).Elem())
+	return r.Sorted()
+}
+
+// TOML reads the document into a tree, nil if it is not TOML.
+func (r *Reader) TOML(doc []byte) Table {
+	var t Table
+	_, err := toml.Decode(string(doc), &t)
+	if err != nil {
+		p := Problem{Got: err.Error(), Want: "a TOML document"}
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			p.Line, p.Path = at.Position.Line, at.LastKey
+			p.Got = at.Message
+			if p.Got == "" {
+				p.Got = strings.TrimPrefix(err.Error(), "toml: ")
+			}
+		}
+		r.Problems = append(r.Problems, p)
+		return nil
+	}
+	r.Lines = indexLines(string(doc))
+	return t
+}
+
+// JSON reads the document into a tree, nil if it is not a JSON object.
+func (r *Reader) JSON(doc []byte) Table {
+	v := r.AnyJSON(doc)
+	t, ok := v.(Table)
+	if !ok && len(r.Problems) == 0 {
+		r.Report("", show(v), "a JSON object")
+	}
+	return t
+}
+
+// AnyJSON reads any value of JSON.
+func (r *Reader) AnyJSON(doc []byte) any {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil && d.More() {
+		err = errors.New("something behind the end of the document")
+	}
+	if err != nil {
+		end := d.InputOffset()
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			end = syntax.Offset
+		}
+		line := 1 + bytes.Count(doc[:min(int(end), len(doc))], []byte("\n"))
+		r.Problems = append(r.Problems, Problem{Line: line, Got: strconv.Quote(err.Error()), Want: "a JSON document"})
+		return nil
+	}
+	return plain(v)
+}
+
+// Merge is the function MergePatch of RFC 7396, clause 2.
+func Merge(target, patch any) any {
+	change, ok := patch.(Table)
+	if !ok {
+		return patch
+	}
+	t, ok := target.(Table)
+	if !ok {
+		t = Table{}
+	}
+	for _, key := range SortedKeys(change) {
+		if change[key] == nil {
+			delete(t, key)
+		} else {
+			t[key] = Merge(t[key], change[key])
+		}
+	}
+	return t
+}
