@@ -54,6 +54,30 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
+// A bench that must not go on without its link asks for fallback = "cut".
+func TestFallbackCut(t *testing.T) {
+	t.Parallel()
+	l := labUp(t)
+	path := lab.Root + "/" + l.Name + "/config.toml"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := strings.Replace(string(text), "[[pairs]]", "[[pairs]]\nfallback = \"cut\"", 1)
+	if err := os.WriteFile(path, []byte(cut), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, l.PID)
+	c := serveLab(t, l)
+	ready(t, l, c)
+	least(t, ping(t, l, "10.77.0.2", 1))
+	c.Process.Kill()
+	c.Wait()
+	if rtts := ping(t, l, "10.77.0.2", 2); len(rtts) > 0 {
+		t.Errorf("frames pass a pair that was to be cut: %v", rtts)
+	}
+}
+
 // serveLab starts a daemon for the lab in the place of a killed one.
 func serveLab(t *testing.T, l lab.Lab) *exec.Cmd {
 	t.Helper()

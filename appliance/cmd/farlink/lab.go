@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +27,10 @@ daemon running in the background. Several labs can stand at once.`,
 		Example: `  farlink lab up --profile geo/qirse-sat --seed 7
   farlink lab up --name two --profile terrestrial/dsl --json`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			l, err := lab.Up(c.Context(), "/proc/self/exe", o)
+			// Ctrl-C takes down again what stands so far.
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			l, err := lab.Up(ctx, "/proc/self/exe", o)
 			if err != nil {
 				return err
 			}
