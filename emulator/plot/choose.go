@@ -33,7 +33,7 @@ var quantities = []quantity{
 	{"grants", "Capacity", false, false, []member{{"requested_bps", "requested", Dashed}, {"granted_bps", "granted", Stairs}}},
 	{"rate", "Rate", false, false, []member{{"offered_bps", "offered", Area}, {"delivered_bps", "delivered", Solid}, {"rate_bps", "link", Dashed}}},
 	{"queue", "Queue", false, false, []member{{"queue_bytes", "", Solid}}},
-	{"delay", "One-way delay", false, false, []member{{"one_way_ms", "", Solid}}},
+	{"delay", "One-way delay", false, false, []member{{"one_way_ms", "", Solid}, {"queueing_ms", "queueing", Area}}},
 	{"loss", "Lost packets", false, false, []member{{"loss_packets", "", Bars}}},
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,13 +22,14 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, MODCOD, grants",
 		Long: `plot draws a run as an SVG figure, which follows the reader's light or dark
-setting. The run is a series that farlink sim --series wrote (JSON), a table
-(CSV: t_s, then a column a figure, named as in the JSON), or one that plot runs
-itself, with --profile and --load as for farlink sim. The same run gives the
-same figure, byte for byte.`,
+setting. The run is a series that farlink sim --series wrote (JSON), one of a
+running box (GET /api/v1/series), a table (CSV: t_s, then a column a figure,
+named as in the JSON), or one that plot runs itself, with --profile and --load
+as for farlink sim. The same run gives the same figure, byte for byte.`,
 		Example: `  farlink plot --profile geo/fade-shallow --load greedy-down --for 120s --out fade.svg
   farlink sim --profile seed/000-skt --load tcp-down --series run.json
-  farlink plot run.json --show rate,queue,window --out run.svg`,
+  farlink plot run.json --show rate,queue,window --out run.svg
+  curl -H "Authorization: Bearer $TOKEN" "$BOX/api/v1/series?window=5m" | farlink plot - --out box.svg`,
 		Args: d.understand,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c, args) },
 	}
@@ -166,7 +166,7 @@ func readSeries(stdin io.Reader, name string) (*sim.Series, error) {
 	}
 	s := &sim.Series{}
 	if strings.HasPrefix(strings.TrimLeft(string(text[:min(len(text), 64)]), " \t\r\n"), "{") {
-		err = json.Unmarshal(text, s)
+		err = readSeriesJSON(s, text)
 	} else {
 		err = readTable(s, string(text))
 	}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"farlink/emulator/link"
+	"farlink/emulator/sim"
 )
 
 // TestPlot: a figure of a run, from the series that sim wrote, from the same
@@ -43,6 +47,39 @@ func TestPlot(t *testing.T) {
 	svg, err := os.ReadFile(out)
 	if err != nil || !strings.Contains(string(svg), "Queue of a flood") || strings.Contains(string(svg), ">Rate") {
 		t.Errorf("%v\n%s", err, svg)
+	}
+}
+
+// TestPlotRecorded: a box's series, seconds and then tenths, becomes even: a
+// rate holds through its second, a loss stands once.
+func TestPlotRecorded(t *testing.T) {
+	const series = `{"pair":"main","time_s":[100,101,102,102.1,102.2],"lateness_p99_us":[1,1,1,1,1],"lost":{},
+		"down":{"offered_bps":[0,8,8,8,null],"lost_packets":[9,2,0,1,0]},"up":{"offered_bps":[0,0,0,0,0]}}`
+	var s sim.Series
+	if err := readSeriesJSON(&s, []byte(series)); err != nil {
+		t.Fatal(err)
+	}
+	offered, lost := s.Column("down.offered_bps").Values, s.Column("down.loss_packets").Values
+	if s.Step != 100*link.Millisecond || len(offered) != 22 || offered[0] != 8 || offered[20] != 8 || !math.IsNaN(float64(offered[21])) {
+		t.Errorf("step %v, offered %v", s.Step, offered)
+	}
+	sum := sim.Value(0)
+	for _, v := range lost {
+		sum += v
+	}
+	if sum != 3 || lost[9] != 2 || lost[20] != 1 {
+		t.Errorf("lost %v", lost)
+	}
+	for text, want := range map[string]string{
+		`{"time_s":[1]}`:                                    "less than two samples",
+		`{"time_s":[2,1]}`:                                  "time_s 1 after 2",
+		`{"time_s":[0,0.01,1e6]}`:                           "steps of 0.01 s",
+		`{"time_s":[0,1],"down":{"offered_bps":[1]}}`:       "down.offered_bps: 1 values, want 2",
+		`{"time_s":[0,1],"down":{"offered_bps":["a","b"]}}`: "invalid syntax",
+	} {
+		if err := readSeriesJSON(&sim.Series{}, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 
