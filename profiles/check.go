@@ -7,6 +7,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/profiles/document"
 )
 
 // Validate returns every problem of the profile's values, warnings too. A
@@ -17,20 +18,79 @@ func (p *Profile) Validate() []Problem {
 	return r.Problems
 }
 
-// check adds the problems of the values.
+// reader reads and checks a profile, and collects its problems.
+type reader struct {
+	document.Reader
+	unread []Problem // what could not be read of the document, when it is checked
+}
+
+// broken reports whether a value under one of the tables could not be read or
+// is wrong, so that nothing can be reckoned with them.
+func (r *reader) broken(tables ...string) bool {
+	for _, list := range [][]Problem{r.unread, r.Problems} {
+		for _, p := range list {
+			if p.Level == Warning || unknownKey(p) {
+				continue
+			}
+			for _, t := range tables {
+				if within(p.Path, t) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// follows reports whether a problem of a value may only follow from what
+// could not be read: it is about that value or what stands beside it, or
+// misses what a misspelt key was to say.
+func (r *reader) follows(p Problem) bool {
+	for _, u := range r.unread {
+		beside := table(u.Path)
+		if unknownKey(u) {
+			if p.Got == "nothing" && table(p.Path) == beside {
+				return true
+			}
+			continue
+		}
+		if within(p.Path, u.Path) || beside != "" && beside != "down" && beside != "up" && within(p.Path, beside) {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownKey(p Problem) bool { return strings.HasPrefix(p.Got, "unknown key") }
+
+// within reports whether path is that of a table or of something in it.
+func within(path, table string) bool {
+	rest, ok := strings.CutPrefix(path, table)
+	return ok && (rest == "" || table == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// table returns the path of the table that a key stands in.
+func table(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
+
+// shared are the tables that both ways stand on.
+var shared = []string{"geo", "leo", "lte", "dama"}
+
+// check adds the problems of the values. What needs sound values to be
+// reckoned is left out where they are not.
 func (r *reader) check(p *Profile) {
 	r.checkShared(p)
 	for _, w := range link.Ways {
 		r.checkWay(p, w)
 	}
-	if Fatal(r.Problems) {
-		return
-	}
-	for _, w := range link.Ways {
-		r.checkBuffer(p, w)
+	if !r.broken(shared...) {
+		for _, w := range link.Ways {
+			if !r.broken(w.String()) {
+				r.checkBuffer(p, w)
+			}
+		}
 	}
 	r.checkTimeline(p)
-	if !Fatal(r.Problems) {
+	if !Fatal(r.unread) && !Fatal(r.Problems) {
 		r.lint(p)
 	}
 }

@@ -57,6 +57,3 @@ func (p *Profile) ShortHash() string { return p.Hash()[:7] }
 
 // String names the profile with its hash: "geo/qirse-sat@1a2b3c4".
 func (p *Profile) String() string { return p.Name + "@" + p.ShortHash() }
-
-// reader reads a profile and collects its problems.
-type reader struct{ document.Reader }

@@ -133,8 +133,13 @@ func (r *reader) profile(t document.Table) *Profile {
 	for i := range p.Timeline {
 		p.Timeline[i].Set = flatten(p.Timeline[i].Set)
 	}
-	if !Fatal(r.Problems) {
-		r.check(p)
+	c := &reader{unread: r.Problems}
+	c.Lines = r.Lines
+	c.check(p)
+	for _, problem := range c.Problems {
+		if !c.follows(problem) {
+			r.Problems = append(r.Problems, problem)
+		}
 	}
 	if Fatal(r.Problems) {
 		return nil

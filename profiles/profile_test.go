@@ -37,10 +37,40 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		`bad.toml:5: up.mtuu: got unknown key "mtuu", want "mtu" (the nearest known key)`,
 		`bad.toml:7: up.queue.rate: got rate "8Mb": unknown unit "Mb", want "8Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s) or "unlimited"`,
 		`bad.toml:8: up.queue.limit: got 64, want text with a unit, in quotes, such as "500kB", "60packets" or "100ms"`,
+		`bad.toml:10: up.path.delay: got 7200s, want 0..1h`,
 		`bad.toml:12: geo.satellite: got "east", want a number`,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A document that cannot be read whole is checked as far as it can be: what
+// has nothing to do with the rest, and what follows from nothing unread.
+func TestChecksBesideUnread(t *testing.T) {
+	_, problems := Parse([]byte(`[down]
+mtuu = 3
+[down.queue]
+rate = "1Gbit/s"
+limit = "2MB"
+[down.path]
+delay = "250ms"
+[up.wlan]
+rate = 8
+[up.carrier]
+symbol_rat = 1e6
+[up.carrier.downlink]
+es_n0 = 9.0
+[[timeline]]
+cut = "left"
+`))
+	var got []string
+	for _, p := range problems {
+		got = append(got, fmt.Sprint(p.Line, " ", p.Path))
+	}
+	want := []string{"2 down.mtuu", "5 down.queue.limit", "9 up.wlan.rate", "10 up.carrier", "11 up.carrier.symbol_rat", "15 timeline[0].cut"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q\n%v", got, want, problems)
 	}
 }
 

@@ -231,11 +231,14 @@ func (e *Entry) interrupt(q *Profile, at link.Time) {
 
 // checkTimeline checks the entries, and the profile as each would have it.
 func (r *reader) checkTimeline(p *Profile) {
+	sound := !r.broken("down", "up") && !r.broken(shared...)
 	for i := range p.Timeline {
 		e, at := &p.Timeline[i], fmt.Sprintf("timeline[%d]", i)
 		e.check(r.Under(at), p)
 		for _, path := range document.SortedKeys(e.Set) {
-			r.checkSetting(p, at+".set."+path, path, e.Set[path])
+			if sound {
+				r.checkSetting(p, at+".set."+path, path, e.Set[path])
+			}
 		}
 	}
 	if p.Arm != nil && len(p.Timeline) == 0 {
