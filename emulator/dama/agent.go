@@ -1,6 +1,9 @@
 package dama
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/dama/ncc"
+	"farlink/emulator/link"
+)
 
 // View is what a request agent sees at the beginning of a superframe.
 type View struct {
@@ -58,7 +61,7 @@ type asker struct {
 	agent   Agent
 	horizon int64
 	maxRate int64 // RBDC, bit/s; 0: none
-	maxVol  int64 // VBDC, bytes; 0: none
+	maxVol  int64 // ncc.VBDC, bytes; 0: none
 	cra     int64 // bit/s
 	least   int64 // one slot a superframe, bit/s: less is not worth asking
 	timeout int   // of RBDC; 0: none
@@ -134,26 +137,26 @@ func (a *asker) wantRate(v View, superframe link.Duration) int64 {
 
 // askRate returns the RBDC request that is due, if one is: a new rate, or the
 // same one to keep it from expiring.
-func (a *asker) askRate(v View, superframe link.Duration, c *Coding) (Request, bool) {
+func (a *asker) askRate(v View, superframe link.Duration, c *ncc.Coding) (ncc.Request, bool) {
 	r := min(c.Rate(a.wantRate(v, superframe)), a.maxRate)
-	return Request{RBDC, r}, r > 0 || a.rate > 0
+	return ncc.Request{Category: ncc.RBDC, Value: r}, r > 0 || a.rate > 0
 }
 
 // sendRate books that the request went out.
-func (a *asker) sendRate(r Request) { a.rate, a.timer = r.Value, a.timeout }
+func (a *asker) sendRate(r ncc.Request) { a.rate, a.timer = r.Value, a.timeout }
 
 // askVolume returns the VBDC request that is due, if one is: the backlog net
 // of what is asked for already and of what rates will carry. An absolute one
 // says the whole again, for a channel that loses requests.
-func (a *asker) askVolume(v View, c *Coding, absolute bool) (Request, bool) {
-	r := Request{VBDC, a.asked}
+func (a *asker) askVolume(v View, c *ncc.Coding, absolute bool) (ncc.Request, bool) {
+	r := ncc.Request{Category: ncc.VBDC, Value: a.asked}
 	if absolute {
-		r = Request{AVBDC, 0}
+		r = ncc.Request{Category: ncc.AVBDC, Value: 0}
 	}
 	w := min(v.Backlog-v.InFlight, a.maxVol) - r.Value
 	if w <= 0 {
 		// Nothing more; but what is outstanding is not to be forgotten.
-		return Request{VBDC, 0}, a.keep > 0 && a.asked > 0 && a.said >= a.keep-1
+		return ncc.Request{Category: ncc.VBDC, Value: 0}, a.keep > 0 && a.asked > 0 && a.said >= a.keep-1
 	}
 	r.Value = min(c.Volume(w, a.unit), a.maxVol-r.Value)
 	return r, true
@@ -161,8 +164,8 @@ func (a *asker) askVolume(v View, c *Coding, absolute bool) (Request, bool) {
 
 // sendVolume books that the request went out in superframe n, where it may
 // be lost or surely arrives.
-func (a *asker) sendVolume(r Request, n uint64, lossy bool) {
-	if r.Category == AVBDC {
+func (a *asker) sendVolume(r ncc.Request, n uint64, lossy bool) {
+	if r.Category == ncc.AVBDC {
 		a.asked, a.doubt = 0, false
 	}
 	if lossy {
@@ -182,3 +185,6 @@ func (a *asker) take(volume int64) {
 		a.doubt = false
 	}
 }
+
+// muldiv returns a·b/c of non-negative numbers, rounded down.
+func muldiv(a, b, c int64) int64 { return link.Ratio(uint64(a), uint64(b), uint64(c)) }

@@ -3,6 +3,8 @@ package dama
 import (
 	"fmt"
 
+	"farlink/emulator/dama/burst"
+	"farlink/emulator/dama/ncc"
 	"farlink/emulator/link"
 )
 
@@ -10,11 +12,11 @@ import (
 // the stations of real traffic.
 type Carrier struct {
 	cfg    Config
-	wave   Waveform
-	encap  Encapsulation
-	coding Coding
-	grid   grid
-	ncc    ncc
+	wave   burst.Waveform
+	encap  burst.Encapsulation
+	coding ncc.Coding
+	grid   burst.Grid
+	ncc    ncc.Centre
 	access Contention
 	csc    Contention
 	draws  struct{ traffic, access, place, load, logon link.Draw }
@@ -28,12 +30,12 @@ type Carrier struct {
 	terminals []terminal
 	stations  []*Station
 
-	tick   uint64     // the next superframe to begin
-	next   link.Time  // when it begins
-	grants [][]grant  // by superframe, a ring
-	inbox  [][]letter // by superframe, a ring
-	calm   int        // superframes in which nothing changed
-	primed bool       // the grants of the first superframes are there
+	tick   uint64        // the next superframe to begin
+	next   link.Time     // when it begins
+	grants [][]ncc.Grant // by superframe, a ring
+	inbox  [][]letter    // by superframe, a ring
+	calm   int           // superframes in which nothing changed
+	primed bool          // the grants of the first superframes are there
 
 	callers []call // of this superframe
 	joiners []int32
@@ -58,9 +60,9 @@ func NewCarrier(cfg Config, draw link.Draw) (*Carrier, error) {
 	}
 	c := &Carrier{cfg: cfg.Complete()}
 	c.wave, _ = c.cfg.waveform()
-	c.encap, _ = Encapsulate(c.cfg.Encapsulation)
-	c.coding, _ = Code(c.cfg.Coding)
-	c.grid = newGrid(c.cfg.Superframe, c.cfg.Frames, c.cfg.Carriers, c.cfg.SymbolRate, c.wave.Symbols)
+	c.encap, _ = burst.Encapsulate(c.cfg.Encapsulation)
+	c.coding, _ = ncc.Code(c.cfg.Coding)
+	c.grid = burst.NewGrid(c.cfg.Superframe, c.cfg.Frames, c.cfg.Carriers, c.cfg.SymbolRate, c.wave.Symbols)
 	c.build(draw)
 	return c, nil
 }
@@ -69,9 +71,9 @@ func NewCarrier(cfg Config, draw link.Draw) (*Carrier, error) {
 func (c *Carrier) build(draw link.Draw) {
 	c.latency, c.table = c.cfg.Latency()
 	c.uplink = c.latency - c.table
-	c.ncc = ncc{
-		superframe: c.cfg.Superframe, slots: c.grid.total(), fair: c.cfg.Sharing == "fair",
-		fcaStep: c.cfg.FCA, timeout: c.cfg.RBDCTimeout, persistence: c.cfg.Persistence,
+	c.ncc = ncc.Centre{
+		Superframe: c.cfg.Superframe, Slots: c.grid.Total(), Fair: c.cfg.Sharing == "fair",
+		Free: c.cfg.FCA, Timeout: c.cfg.RBDCTimeout, Persistence: c.cfg.Persistence,
 	}
 	c.access = Contention{Slots: c.cfg.Access.Slots, Copies: c.cfg.Access.Copies}
 	c.csc = Contention{Slots: c.cfg.Logon.Slots, Copies: 1}
@@ -79,7 +81,7 @@ func (c *Carrier) build(draw link.Draw) {
 	c.logonWindow = int(c.cfg.Logon.Window/c.cfg.Superframe) + 1
 	c.draws.traffic, c.draws.access = draw.Sub("traffic"), draw.Sub("backoff")
 	c.draws.place, c.draws.load, c.draws.logon = draw.Sub("slots"), draw.Sub("load"), draw.Sub("logon")
-	c.grants = make([][]grant, c.table+1)
+	c.grants = make([][]ncc.Grant, c.table+1)
 	c.inbox = make([][]letter, c.uplink+1)
 	for i := range c.cfg.Background {
 		b := &c.cfg.Background[i]
@@ -91,19 +93,19 @@ func (c *Carrier) build(draw link.Draw) {
 
 // background adds a simulated terminal.
 func (c *Carrier) background(b *Background) {
-	t, a := c.newTerminal(&b.Station)
-	t.source = newSource(b, c.cfg.Superframe, int64(c.encap.cost(b.Packet, t.room)))
+	t, terms := c.newTerminal(&b.Station)
+	t.source = newSource(b, c.cfg.Superframe, int64(c.encap.Cost(b.Packet, t.room)))
 	peak := b.Station.peak(&c.cfg, &c.encap, c.wave)
 	q := b.Station.queue(&c.cfg, peak)
 	t.limit = int64(q.Limit.Holds(q.Rate))
-	c.add(t, a)
+	c.add(t, terms)
 }
 
-func (c *Carrier) add(t terminal, a account) {
+func (c *Carrier) add(t terminal, terms ncc.Terms) {
 	c.terminals = append(c.terminals, t)
-	c.ncc.accounts = append(c.ncc.accounts, a)
+	c.ncc.Add(terms, t.state == on)
 	for i := range c.grants {
-		c.grants[i] = append(c.grants[i], grant{})
+		c.grants[i] = append(c.grants[i], ncc.Grant{})
 	}
 }
 
@@ -156,13 +158,13 @@ func (c *Carrier) step() {
 			c.rest(t)
 		}
 		t.hold(n)
-		t.take(g.volume)
+		t.take(g.Volume)
 		if t.station != nil {
 			t.station.begin(c.next, g)
 		} else {
-			t.backlog = max(0, t.backlog-int64(g.slots)*int64(t.room))
+			t.backlog = max(0, t.backlog-int64(g.Slots)*int64(t.room))
 		}
-		calm = calm && t.still(&c.ncc.accounts[i])
+		calm = calm && t.still() && c.owes(i) == 0
 	}
 	c.contend(n)
 	c.answer(n)
@@ -173,12 +175,18 @@ func (c *Carrier) step() {
 	c.next = c.next.Add(c.cfg.Superframe)
 }
 
+// owes returns a figure that is 0 when the NCC owes a terminal nothing.
+func (c *Carrier) owes(id int) int64 {
+	rate, volume := c.ncc.Outstanding(id)
+	return rate | volume
+}
+
 // prime allocates the first superframes, as the NCC did before the run for
 // the terminals that were logged on.
 func (c *Carrier) prime() {
 	c.primed = true
 	for i := range uint64(c.table) {
-		c.ncc.allocate(c.tick+i, c.grants[(c.tick+i)%uint64(len(c.grants))])
+		c.ncc.Allocate(c.tick+i, c.grants[(c.tick+i)%uint64(len(c.grants))])
 	}
 }
 
@@ -187,22 +195,19 @@ func (c *Carrier) prime() {
 func (c *Carrier) answer(n uint64) {
 	box := &c.inbox[n%uint64(len(c.inbox))]
 	for _, l := range *box {
-		a := &c.ncc.accounts[l.id]
 		switch l.Category {
-		case logon:
-			a.on = true
-		case logoff:
-			a.on, a.rate, a.volume, a.credit = false, 0, 0, 0
+		case logon, logoff:
+			c.ncc.Admit(int(l.id), l.Category == logon)
 		default:
-			c.ncc.accept(int(l.id), l.Request)
+			c.ncc.Accept(int(l.id), l.Request)
 		}
 	}
 	*box = (*box)[:0]
 	row := c.grants[(n+uint64(c.table))%uint64(len(c.grants))]
-	c.ncc.allocate(n+uint64(c.table), row)
+	c.ncc.Allocate(n+uint64(c.table), row)
 	c.used = 0
 	for i := range row {
-		c.used += int(row[i].slots)
+		c.used += int(row[i].Slots)
 	}
 }
 
@@ -298,6 +303,6 @@ func (c *Carrier) admit(n uint64) {
 		}
 		t := &c.terminals[id]
 		t.state, t.due = waiting, n+uint64(c.latency)
-		c.post(id, Request{Category: logon})
+		c.post(id, ncc.Request{Category: logon})
 	}
 }

@@ -3,6 +3,8 @@ package dama
 import (
 	"strconv"
 
+	"farlink/emulator/dama/burst"
+	"farlink/emulator/dama/ncc"
 	"farlink/emulator/link"
 )
 
@@ -55,7 +57,7 @@ func (c Config) Check(report link.Report) {
 	if c.Sharing != "proportional" && c.Sharing != "fair" {
 		report("sharing", c.Sharing, `"proportional" or "fair"`)
 	}
-	if _, ok := Code(c.Coding); !ok {
+	if _, ok := ncc.Code(c.Coding); !ok {
 		report("coding", c.Coding, `"rcs2", "rcs" or "exact"`)
 	}
 	c.Access.check(report.Under("random_access"))
@@ -67,9 +69,10 @@ func (c Config) Check(report link.Report) {
 
 // checkBurst checks what a burst is and what it carries.
 func (c *Config) checkBurst(report link.Report) bool {
-	e, ok := Encapsulate(c.Encapsulation)
+	e, ok := burst.Encapsulate(c.Encapsulation)
+	cell, _ := e.Cell()
 	rcs := c.Standard == "rcs"
-	if !ok || rcs != (e.unit != 0) {
+	if !ok || rcs != (cell != 0) {
 		want := `"rle", "rle-crc", "rle-suppressed", "gse", "gse-label3" or "gse-label6"`
 		if rcs {
 			want = `"aal5", "aal5-snap", "mpe", "mpe-packed" or "ule"`
@@ -86,7 +89,7 @@ func (c *Config) checkBurst(report link.Report) bool {
 	if c.Waveform != 0 {
 		report("waveform", strconv.Itoa(c.Waveform), `standard = "rcs2"; DVB-RCS has code_rate`)
 	}
-	if _, ok := Turbo(c.CodeRate, e.unit, 1, 0); !ok {
+	if _, ok := burst.Turbo(c.CodeRate, cell, 1, 0); !ok {
 		report("code_rate", c.CodeRate, `"1/3", "2/5", "1/2", "2/3", "3/4", "4/5" or "6/7"`)
 		return false
 	}
@@ -97,23 +100,23 @@ func (c *Config) checkBurst(report link.Report) bool {
 // are slots, and enough for what is promised.
 func (c *Config) checkSlots(report link.Report) {
 	w, _ := c.waveform()
-	e, _ := Encapsulate(c.Encapsulation)
-	g := newGrid(c.Superframe, c.Frames, c.Carriers, c.SymbolRate, w.Symbols)
-	if g.total() == 0 {
+	e, _ := burst.Encapsulate(c.Encapsulation)
+	g := burst.NewGrid(c.Superframe, c.Frames, c.Carriers, c.SymbolRate, w.Symbols)
+	if g.Total() == 0 {
 		report("symbol_rate_bd", strconv.Itoa(c.SymbolRate), "a burst of "+strconv.Itoa(w.Symbols)+" symbols to fit a frame of "+
 			(c.Superframe/link.Duration(c.Frames)).String())
 		return
 	}
-	room := e.room(w.Payload)
+	room := e.Room(w.Payload)
 	slot := link.Rate(muldiv(int64(room), 8e9, int64(c.Superframe)))
-	whole := slot * link.Rate(g.total())
-	c.Station.check(c, w, slot*link.Rate(g.limit()), report.Under("station"))
+	whole := slot * link.Rate(g.Total())
+	c.Station.check(c, w, slot*link.Rate(g.Limit()), report.Under("station"))
 	promised, terminals := c.Station.CRA, 1
 	for i := range c.Background {
 		b := &c.Background[i]
 		at := report.Under("background[" + strconv.Itoa(i) + "]")
 		b.check(at)
-		b.Station.check(c, w, slot*link.Rate(g.limit()), at.Under("station"))
+		b.Station.check(c, w, slot*link.Rate(g.Limit()), at.Under("station"))
 		promised += link.Rate(b.Count) * b.Station.CRA
 		terminals += b.Count
 	}
@@ -143,7 +146,7 @@ func (l Logon) check(report link.Report) {
 
 // check reports what is wrong with a station on a carrier where one terminal
 // can have the rate most.
-func (s StationConfig) check(c *Config, w Waveform, most link.Rate, report link.Report) {
+func (s StationConfig) check(c *Config, w burst.Waveform, most link.Rate, report link.Report) {
 	within(report, whole("weight", s.Weight, 1, 1000), whole("horizon", s.Horizon, 0, 10000),
 		whole("window", s.Window, 1, maxWindow), whole("period", s.Period, 0, 1000), number("es_n0_db", s.EsN0, -20, 40))
 	if _, ok := AgentOf(s.Agent); !ok {
@@ -170,7 +173,7 @@ func (s StationConfig) check(c *Config, w Waveform, most link.Rate, report link.
 	if s.VBDC > 0 && c.Persistence > 0 && s.Period >= c.Persistence {
 		report("period", strconv.Itoa(s.Period), "less than vbdc_timeout ("+strconv.Itoa(c.Persistence)+"), or the volume is forgotten between two requests")
 	}
-	if _, ok := Best(w.Symbols, s.EsN0); s.EsN0 != 0 && (!ok || c.Standard == "rcs") {
+	if _, ok := burst.Best(w.Symbols, s.EsN0); s.EsN0 != 0 && (!ok || c.Standard == "rcs") {
 		report("es_n0_db", strconv.FormatFloat(s.EsN0, 'g', -1, 64), "what a waveform of "+strconv.Itoa(w.Symbols)+" symbols bears (rcs2)")
 	}
 	switch s.Logon {

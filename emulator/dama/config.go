@@ -1,6 +1,7 @@
 package dama
 
 import (
+	"farlink/emulator/dama/burst"
 	"farlink/emulator/link"
 	"farlink/emulator/queue"
 )
@@ -95,8 +96,10 @@ func (c Config) Complete() Config {
 		or(&c.Encapsulation, "aal5")
 		or(&c.CodeRate, "3/4")
 		or(&c.Overhead, 60)
-		if e, ok := Encapsulate(c.Encapsulation); ok && e.unit == tsPacket {
-			or(&c.Units, 1)
+		if e, ok := burst.Encapsulate(c.Encapsulation); ok {
+			if cell, _ := e.Cell(); cell == burst.TSPacket {
+				or(&c.Units, 1)
+			}
 		}
 		or(&c.Units, 4)
 	} else {
@@ -146,15 +149,16 @@ func (b Background) complete(like StationConfig) Background {
 }
 
 // waveform returns the burst of the carrier, of a complete configuration.
-func (c *Config) waveform() (Waveform, bool) {
+func (c *Config) waveform() (burst.Waveform, bool) {
 	if c.Standard != "rcs" {
-		return Reference(c.Waveform)
+		return burst.Reference(c.Waveform)
 	}
-	e, ok := Encapsulate(c.Encapsulation)
-	if !ok || e.unit == 0 || c.Units < 1 || c.Units > 100 || c.Overhead < 0 {
-		return Waveform{}, false
+	e, ok := burst.Encapsulate(c.Encapsulation)
+	cell, _ := e.Cell()
+	if !ok || cell == 0 || c.Units < 1 || c.Units > 100 || c.Overhead < 0 {
+		return burst.Waveform{}, false
 	}
-	return Turbo(c.CodeRate, e.unit, c.Units, c.Overhead)
+	return burst.Turbo(c.CodeRate, cell, c.Units, c.Overhead)
 }
 
 // Latency returns N, the superframes from a request to the capacity it
@@ -171,8 +175,8 @@ func (c Config) Latency() (total, table int) {
 
 // efficiency is the bits of Ethernet that a bit of burst payload carries, for
 // packets of 1500 bytes: as num/den.
-func efficiency(e *Encapsulation, room int) (num, den int64) {
-	return etherHeader + 1500, int64(e.cost(1500, room))
+func efficiency(e *burst.Encapsulation, room int) (num, den int64) {
+	return etherHeader + 1500, int64(e.Cost(1500, room))
 }
 
 // etherHeader stands between the size of a frame and that of its packet.
@@ -183,7 +187,7 @@ const etherHeader = 14
 func (c Config) Peak() link.Rate {
 	c = c.Complete()
 	w, ok := c.waveform()
-	e, known := Encapsulate(c.Encapsulation)
+	e, known := burst.Encapsulate(c.Encapsulation)
 	if !ok || !known || c.Superframe <= 0 || c.Frames < 1 || c.SymbolRate < 1 {
 		return 0
 	}
@@ -191,10 +195,10 @@ func (c Config) Peak() link.Rate {
 }
 
 // peak is Peak of a complete configuration.
-func (s *StationConfig) peak(c *Config, e *Encapsulation, w Waveform) link.Rate {
-	room := e.room(w.Payload)
-	g := newGrid(c.Superframe, c.Frames, 1, c.SymbolRate, w.Symbols)
-	most := muldiv(int64(g.total()*room), 8e9, int64(c.Superframe))
+func (s *StationConfig) peak(c *Config, e *burst.Encapsulation, w burst.Waveform) link.Rate {
+	room := e.Room(w.Payload)
+	g := burst.NewGrid(c.Superframe, c.Frames, 1, c.SymbolRate, w.Symbols)
+	most := muldiv(int64(g.Total()*room), 8e9, int64(c.Superframe))
 	if s.VBDC == 0 && !s.FCA {
 		most = min(most, int64(s.CRA+s.RBDC))
 	}
@@ -203,9 +207,9 @@ func (s *StationConfig) peak(c *Config, e *Encapsulation, w Waveform) link.Rate 
 }
 
 // waveform returns the station's waveform where the carrier's is w.
-func (s *StationConfig) waveform(c *Config, w Waveform) Waveform {
+func (s *StationConfig) waveform(c *Config, w burst.Waveform) burst.Waveform {
 	if s.EsN0 != 0 && c.Standard != "rcs" {
-		if best, ok := Best(w.Symbols, s.EsN0); ok {
+		if best, ok := burst.Best(w.Symbols, s.EsN0); ok {
 			return best
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // rate returns what slots of the station in a superframe are in bits per
 // second of Ethernet frames.
 func (s *Station) rate(slots int32) link.Rate {
-	room := s.c.encap.room(s.wave.Payload)
+	room := s.c.encap.Room(s.wave.Payload)
 	num, den := efficiency(&s.c.encap, room)
 	return link.Rate(muldiv(muldiv(int64(slots)*int64(room), 8e9, int64(s.c.cfg.Superframe)), num, den))
 }
@@ -27,7 +27,7 @@ func (s *Station) Capacity(now link.Time) link.Capacity {
 	n.NextRate = n.Rate
 	sent := c.next.Add(-link.Duration(c.table) * c.cfg.Superframe)
 	if known := sent.Add(c.cfg.Hop + link.Duration(c.cfg.Processing)*c.cfg.Superframe); known <= now {
-		n.NextRate = s.rate(c.grants[c.tick%uint64(len(c.grants))][s.id].slots)
+		n.NextRate = s.rate(c.grants[c.tick%uint64(len(c.grants))][s.id].Slots)
 	}
 	return n
 }
@@ -35,7 +35,8 @@ func (s *Station) Capacity(now link.Time) link.Capacity {
 // Probes yields the station's figures and the carrier's.
 func (s *Station) Probes(now link.Time, yield func(link.Probe)) {
 	s.c.advance(now)
-	t, a := s.terminal(), &s.c.ncc.accounts[s.id]
+	t := s.terminal()
+	_, outstanding := s.c.ncc.Outstanding(s.id)
 	logged := 0.0
 	if t.state == on {
 		logged = 1
@@ -44,14 +45,14 @@ func (s *Station) Probes(now link.Time, yield func(link.Probe)) {
 		{Name: "granted_bps", Value: float64(s.rate(s.slots))},
 		{Name: "requested_bps", Value: float64(t.rate)},
 		{Name: "requested_bytes", Value: float64(t.asked)},
-		{Name: "outstanding_bytes", Value: float64(a.volume)},
+		{Name: "outstanding_bytes", Value: float64(outstanding)},
 		{Name: "backlog_bytes", Value: float64(t.backlog)},
 		{Name: "queue_packets", Value: float64(s.room.Len())},
 		{Name: "queue_bytes", Value: float64(s.room.Bytes())},
 		{Name: "frame", Value: float64(s.c.tick - 1)},
 		{Name: "logged_on", Value: logged},
 		{Name: "modcod", Value: float64(s.wave.ID)},
-		{Name: "carrier_load", Value: float64(s.c.used) / float64(s.c.ncc.slots)},
+		{Name: "carrier_load", Value: float64(s.c.used) / float64(s.c.ncc.Slots)},
 		{Name: "contention_bursts", Value: float64(s.c.attempts)},
 		{Name: "collisions", Value: float64(s.c.collisions)},
 	} {

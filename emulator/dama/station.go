@@ -1,6 +1,8 @@
 package dama
 
 import (
+	"farlink/emulator/dama/burst"
+	"farlink/emulator/dama/ncc"
 	"farlink/emulator/link"
 	"farlink/emulator/queue"
 )
@@ -10,18 +12,18 @@ import (
 type Station struct {
 	c    *Carrier
 	id   int
-	wave Waveform // of the present superframe
+	wave burst.Waveform // of the present superframe
 	room queue.Room
 	out  outbox
-	plan plan
+	plan burst.Plan
 
 	head  link.Packet // in bursts just now
-	piece piece
+	piece burst.Piece
 	owed  int64 // of its cost, what bursts have not carried yet
 	busy  bool  // there is a head
 
-	coming  Waveform // of the next superframe
-	slots   int32    // granted in the present one
+	coming  burst.Waveform // of the next superframe
+	slots   int32          // granted in the present one
 	version uint64
 	sink    losses
 }
@@ -48,7 +50,7 @@ func (l *losses) Lose(p link.Packet, c link.Cause) {
 // the first is told the time.
 func (c *Carrier) Station(cfg StationConfig, draw link.Draw) *Station {
 	cfg = cfg.complete()
-	t, a := c.newTerminal(&cfg)
+	t, terms := c.newTerminal(&cfg)
 	peak := cfg.peak(&c.cfg, &c.encap, cfg.waveform(&c.cfg, c.wave))
 	s := &Station{
 		c: c, id: t.id, wave: cfg.waveform(&c.cfg, c.wave),
@@ -57,7 +59,7 @@ func (c *Carrier) Station(cfg StationConfig, draw link.Draw) *Station {
 	}
 	s.sink.s = s
 	t.station = s
-	c.add(t, a)
+	c.add(t, terms)
 	c.stations = append(c.stations, s)
 	return s
 }
@@ -69,7 +71,7 @@ func ip(size uint16) int { return max(1, int(size)-etherHeader) }
 
 // cost is what a frame counts for in the backlog.
 func (s *Station) cost(size uint16) int64 {
-	return int64(s.c.encap.cost(ip(size), s.terminal().room))
+	return int64(s.c.encap.Cost(ip(size), s.terminal().room))
 }
 
 // Put lets p wait for slots.
@@ -96,7 +98,7 @@ func (s *Station) Put(p link.Packet, out link.Sink) {
 func (s *Station) Next() link.Time {
 	next := s.out.due()
 	switch {
-	case s.terminal().backlog > 0 && s.plan.left > 0:
+	case s.terminal().backlog > 0 && s.plan.Left > 0:
 		next = min(next, s.busyUntil())
 	case s.c.calm <= s.c.latency+maxWindow:
 		next = min(next, s.c.next)
@@ -109,10 +111,9 @@ func (s *Station) Next() link.Time {
 func (s *Station) busyUntil() link.Time {
 	bursts := 0
 	if s.busy {
-		bursts = (s.piece.left - 1) / s.c.encap.room(s.wave.Payload)
+		bursts = (s.piece.Left - 1) / s.c.encap.Room(s.wave.Payload)
 	}
-	slot := s.plan.slot + min(bursts, s.plan.run-1)
-	return s.plan.base.Add(s.c.grid.at[slot])
+	return s.c.grid.Ahead(&s.plan, bursts)
 }
 
 // Run brings the whole carrier to now and delivers what this station's
@@ -128,12 +129,12 @@ func (s *Station) Run(now link.Time, out link.Sink) {
 }
 
 // begin takes the slots of the superframe that begins at t.
-func (s *Station) begin(t link.Time, g *grant) {
-	if g.slots != s.slots || s.coming.ID != s.wave.ID {
+func (s *Station) begin(t link.Time, g *ncc.Grant) {
+	if g.Slots != s.slots || s.coming.ID != s.wave.ID {
 		s.version++
 	}
-	s.slots, s.wave = g.slots, s.coming
-	s.plan = s.c.grid.plan(t, int(g.first), int(g.slots))
+	s.slots, s.wave = g.Slots, s.coming
+	s.plan = s.c.grid.Plan(t, int(g.First), int(g.Slots))
 }
 
 // close uses up the superframe's slots.
@@ -141,17 +142,17 @@ func (s *Station) close() {
 	if s.terminal().backlog > 0 {
 		s.serve(link.Never - 1)
 	}
-	s.plan.left = 0
+	s.plan.Left = 0
 }
 
 // serve sends the bursts whose slots begin by t.
 func (s *Station) serve(t link.Time) {
-	for s.plan.left > 0 {
-		begin, end := s.c.grid.next(&s.plan)
+	for s.plan.Left > 0 {
+		begin, end := s.c.grid.Next(&s.plan)
 		if begin > t {
 			return
 		}
-		s.c.grid.step(&s.plan)
+		s.c.grid.Step(&s.plan)
 		if s.busy || s.room.Len() > 0 {
 			s.burst(begin, end)
 		}
@@ -161,11 +162,11 @@ func (s *Station) serve(t link.Time) {
 // burst fills one burst; what is complete in it leaves at its end.
 func (s *Station) burst(begin, end link.Time) {
 	t := s.terminal()
-	for space := s.c.encap.room(s.wave.Payload); space > 0; {
+	for space := s.c.encap.Room(s.wave.Payload); space > 0; {
 		if !s.busy && !s.take(begin) {
 			return
 		}
-		used, done := s.c.encap.fill(&s.piece, space)
+		used, done := s.c.encap.Fill(&s.piece, space)
 		space -= used
 		if !done {
 			carried := min(int64(used), s.owed)
@@ -185,7 +186,7 @@ func (s *Station) take(now link.Time) bool {
 	p, ok := s.room.Take(now, &s.sink)
 	if ok {
 		s.head, s.busy = p, true
-		s.piece = piece{left: s.c.encap.size(ip(p.Size))}
+		s.piece = burst.Piece{Left: s.c.encap.Size(ip(p.Size))}
 		s.owed = s.cost(p.Size)
 	}
 	return ok
@@ -194,7 +195,7 @@ func (s *Station) take(now link.Time) bool {
 // offer tells how many contention bursts the packet at the head would take,
 // at most as many as given; data is false if there is none such.
 func (s *Station) offer(most int) (bursts int32, data bool) {
-	if most == 0 || !s.busy && !s.take(s.c.next) || s.piece.begun {
+	if most == 0 || !s.busy && !s.take(s.c.next) || s.piece.Begun {
 		return 1, false
 	}
 	n := s.c.encap.Bursts(ip(s.head.Size), s.wave.Payload)
@@ -232,7 +233,7 @@ func (s *Station) Logoff(now link.Time) {
 	s.c.advance(now)
 	if t := s.terminal(); t.state != off {
 		s.c.logoff(t)
-		s.plan.left = 0
+		s.plan.Left = 0
 		s.c.calm = 0
 	}
 }
@@ -245,11 +246,11 @@ func (s *Station) Fade(now link.Time, esn0 float64) {
 		return
 	}
 	s.c.advance(now)
-	w, ok := Best(s.wave.Symbols, esn0)
+	w, ok := burst.Best(s.wave.Symbols, esn0)
 	if !ok {
-		w, _ = Best(s.wave.Symbols, robust(s.wave.Symbols))
+		w, _ = burst.Best(s.wave.Symbols, burst.Robust(s.wave.Symbols))
 	}
 	s.coming = w
-	s.c.ncc.accounts[s.id].payload = int64(s.c.encap.room(w.Payload))
+	s.c.ncc.Tune(s.id, s.c.encap.Room(w.Payload))
 	s.c.calm = 0
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"farlink/emulator/dama/ncc"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -214,13 +215,13 @@ func TestVBDCConserved(t *testing.T) {
 				}
 				row := c.grants[c.tick%uint64(len(c.grants))][0]
 				s.Run(end, log)
-				granted += row.volume
-				asked += s.terminal().asked - before + row.volume
+				granted += row.Volume
+				asked += s.terminal().asked - before + row.Volume
 				before = s.terminal().asked
 				if coding == "exact" && (asked > arrived || granted > asked) {
 					t.Fatalf("superframe %d: %d arrived, %d asked, %d granted", k, arrived, asked, granted)
 				}
-				if outstanding := c.ncc.accounts[0].volume; outstanding < 0 || outstanding > s.terminal().asked {
+				if _, outstanding := c.ncc.Outstanding(0); outstanding < 0 || outstanding > s.terminal().asked {
 					t.Fatalf("superframe %d: %d outstanding at the NCC, %d by the terminal's book", k, outstanding, s.terminal().asked)
 				}
 			}
@@ -252,16 +253,16 @@ func TestVolumesAgree(t *testing.T) {
 			}
 		}
 		c.step()
-		outstanding := c.ncc.accounts[0].volume
+		_, outstanding := c.ncc.Outstanding(0)
 		for _, box := range c.inbox {
 			for _, l := range box {
-				if l.Category == VBDC {
+				if l.Category == ncc.VBDC {
 					outstanding += l.Value
 				}
 			}
 		}
 		for i := range c.table {
-			outstanding += c.grants[(c.tick+uint64(i))%uint64(len(c.grants))][0].volume
+			outstanding += c.grants[(c.tick+uint64(i))%uint64(len(c.grants))][0].Volume
 		}
 		if outstanding != s.terminal().asked {
 			t.Fatalf("superframe %d: %d by the terminal's book, %d by the NCC's", k, s.terminal().asked, outstanding)

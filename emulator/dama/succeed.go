@@ -20,14 +20,12 @@ func (s *Station) Inherit(now link.Time, old link.Stage) {
 	}
 	t, was := s.terminal(), o.terminal()
 	t.state, t.tries, t.due, t.silent = was.state, was.tries, was.due, was.silent
-	a := &s.c.ncc.accounts[s.id]
-	a.on = o.c.ncc.accounts[o.id].on
+	s.c.ncc.Admit(s.id, t.state == on)
 	if !s.c.like(o.c) {
-		a.on = t.state == on
 		return
 	}
 	t.succeed(was)
-	a.succeed(&o.c.ncc.accounts[o.id])
+	s.c.ncc.Inherit(s.id, &o.c.ncc, o.id)
 	s.room.Inherit(&o.room)
 	s.version = o.version + 1
 	if s.c.encap == o.c.encap && s.wave == o.wave && o.busy {
@@ -56,12 +54,6 @@ func (t *terminal) succeed(was *terminal) {
 	}
 }
 
-// succeed takes over what the NCC owes.
-func (a *account) succeed(was *account) {
-	a.rate, a.timer, a.credit = min(was.rate, a.maxRate), was.timer, was.credit
-	a.volume, a.life = min(was.volume, a.maxVol), was.life
-}
-
 // beginAt lets a carrier that has not begun begin with the superframe after
 // now.
 func (c *Carrier) beginAt(now link.Time) {
@@ -76,7 +68,7 @@ func (c *Carrier) beginAt(now link.Time) {
 // like reports whether c is laid out as o is.
 func (c *Carrier) like(o *Carrier) bool {
 	return c.cfg.Superframe == o.cfg.Superframe && c.cfg.Frames == o.cfg.Frames && c.cfg.Carriers == o.cfg.Carriers &&
-		c.latency == o.latency && c.table == o.table && len(c.grid.at) == len(o.grid.at) && len(c.terminals) == len(o.terminals)
+		c.latency == o.latency && c.table == o.table && c.grid.Slots() == o.grid.Slots() && len(c.terminals) == len(o.terminals)
 }
 
 // inherit takes over from another carrier.
@@ -106,8 +98,7 @@ func (c *Carrier) inherit(o *Carrier, now link.Time) {
 		t.source.begun, t.source.on = was.source.begun, was.source.on
 		t.source.turn, t.source.rest = was.source.turn, was.source.rest
 		t.succeed(was)
-		c.ncc.accounts[i].succeed(&o.ncc.accounts[i])
-		c.ncc.accounts[i].on = o.ncc.accounts[i].on
+		c.ncc.Inherit(i, &o.ncc, i)
 	}
 }
 

@@ -1,6 +1,9 @@
 package dama
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/dama/ncc"
+	"farlink/emulator/link"
+)
 
 // state is where a terminal is with the network.
 type state uint8
@@ -35,9 +38,9 @@ type terminal struct {
 }
 
 // newTerminal returns the terminal and its account at the NCC.
-func (c *Carrier) newTerminal(s *StationConfig) (terminal, account) {
+func (c *Carrier) newTerminal(s *StationConfig) (terminal, ncc.Terms) {
 	w := s.waveform(&c.cfg, c.wave)
-	room := c.encap.room(w.Payload)
+	room := c.encap.Room(w.Payload)
 	t := terminal{
 		asker: asker{
 			horizon: int64(s.Horizon),
@@ -58,8 +61,8 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, account) {
 	}
 	t.agent, _ = AgentOf(s.Agent)
 	or(&t.horizon, int64(c.latency))
-	if c.encap.unit != 0 {
-		t.unit = int64(c.encap.useful)
+	if _, useful := c.encap.Cell(); useful != 0 {
+		t.unit = int64(useful)
 	}
 	switch s.Logon {
 	case "traffic":
@@ -67,17 +70,15 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, account) {
 	case "begin":
 		t.state = calling
 	}
-	a := account{
-		on: t.state == on, weight: int64(s.Weight), limit: c.grid.limit(), payload: int64(room),
-		cra: slotRate(int64(s.CRA), c.cfg.Superframe, int64(room)),
-		fca: s.FCA, maxRate: t.maxRate, maxVol: t.maxVol,
+	return t, ncc.Terms{
+		Weight: s.Weight, Limit: c.grid.Limit(), Payload: room,
+		CRA: int64(s.CRA), RBDC: t.maxRate, VBDC: t.maxVol, FCA: s.FCA,
 	}
-	return t, a
 }
 
 // still reports that nothing will change by itself.
-func (t *terminal) still(a *account) bool {
-	return t.station != nil && t.backlog == 0 && t.idle() && a.rate == 0 && a.volume == 0 &&
+func (t *terminal) still() bool {
+	return t.station != nil && t.backlog == 0 && t.idle() &&
 		(t.state == on && t.leave == 0 || t.state == off)
 }
 
@@ -95,7 +96,7 @@ func (t *terminal) arrive(d link.Draw, n uint64) {
 type call struct {
 	id       int32
 	bursts   int32
-	requests [2]Request
+	requests [2]ncc.Request
 	data     bool
 }
 
@@ -103,23 +104,23 @@ type call struct {
 // requested ones log on and off.
 type letter struct {
 	id int32
-	Request
+	ncc.Request
 }
 
 const (
-	logon Category = iota + 16
+	logon ncc.Category = iota + 16
 	logoff
 )
 
 // ask lets a terminal, logged on, send its requests in superframe n if it
 // has something to say and an opportunity: in its own traffic bursts, its
 // own request slot, or by contention.
-func (c *Carrier) ask(t *terminal, n uint64, g *grant) {
-	if g.slots > 0 {
+func (c *Carrier) ask(t *terminal, n uint64, g *ncc.Grant) {
+	if g.Slots > 0 {
 		t.tries, t.due = 0, 0
 	}
-	sure := t.piggy && g.slots > 0 || t.period > 0 && (n+uint64(t.id))%uint64(t.period) == 0
-	chance := c.access.Slots > 0 && g.slots == 0
+	sure := t.piggy && g.Slots > 0 || t.period > 0 && (n+uint64(t.id))%uint64(t.period) == 0
+	chance := c.access.Slots > 0 && g.Slots == 0
 	if !sure && !chance {
 		return
 	}
@@ -179,7 +180,7 @@ func (c *Carrier) send(k *call) {
 }
 
 // post puts a letter into the box that is opened U superframes on.
-func (c *Carrier) post(id int32, r Request) {
+func (c *Carrier) post(id int32, r ncc.Request) {
 	box := &c.inbox[(c.tick+uint64(c.uplink))%uint64(len(c.inbox))]
 	*box = append(*box, letter{id, r})
 }
@@ -213,5 +214,5 @@ func (c *Carrier) rest(t *terminal) {
 func (c *Carrier) logoff(t *terminal) {
 	t.state, t.tries, t.due = off, 0, 0
 	t.rate, t.timer, t.asked = 0, 0, 0
-	c.post(int32(t.id), Request{Category: logoff})
+	c.post(int32(t.id), ncc.Request{Category: logoff})
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"farlink/emulator/dama/burst"
+	"farlink/emulator/dama/ncc"
 	"farlink/emulator/link"
 )
 
@@ -20,16 +22,16 @@ func fluid(processing int, s StationConfig) *Carrier {
 	s.CRA, s.RBDC = s.CRA*bitRate, s.RBDC*bitRate
 	c := &Carrier{
 		cfg:    Config{Processing: processing, Station: s, Coding: "exact"}.Complete(),
-		wave:   Waveform{Payload: 1},
-		coding: Coding{Name: "exact"},
-		grid:   grid{frames: 1, carriers: 1, at: make([]link.Duration, 2)},
+		wave:   burst.Waveform{Payload: 1},
+		coding: ncc.Coding{Name: "exact"},
+		grid:   burst.NewGrid(superframe, 1, 1, 1_000_000, 1616),
 	}
 	c.build(link.NewDraw(1, "fluid"))
-	t, a := c.newTerminal(&c.cfg.Station)
+	t, terms := c.newTerminal(&c.cfg.Station)
 	t.source = source{kind: cbr, mean: perFrame << 16}
 	t.limit = math.MaxInt64
-	a.limit, c.ncc.slots = 1<<30, 1<<30
-	c.add(t, a)
+	terms.Limit, c.ncc.Slots = 1<<30, 1<<30
+	c.add(t, terms)
 	return c
 }
 

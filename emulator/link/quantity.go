@@ -56,7 +56,7 @@ func (r Rate) Time(size int) Duration {
 	if r <= 0 || size <= 0 {
 		return 0
 	}
-	return Duration(ratio(uint64(size), 8e9, uint64(r)))
+	return Duration(Ratio(uint64(size), 8e9, uint64(r)))
 }
 
 // Bytes returns how many bytes rate r carries in d, rounded down.
@@ -64,12 +64,12 @@ func (r Rate) Bytes(d Duration) Size {
 	if r <= 0 || d <= 0 {
 		return 0
 	}
-	return Size(ratio(uint64(r), uint64(d), 8e9))
+	return Size(Ratio(uint64(r), uint64(d), 8e9))
 }
 
-// ratio returns a·b/c rounded down, by way of 128 bits; at most the largest
+// Ratio returns a·b/c rounded down, by way of 128 bits; at most the largest
 // int64.
-func ratio(a, b, c uint64) int64 {
+func Ratio(a, b, c uint64) int64 {
 	high, low := bits.Mul64(a, b)
 	if high >= c {
 		return math.MaxInt64

@@ -1,4 +1,4 @@
-package dama
+package burst
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"farlink/emulator/link"
 )
 
-// Linkfacts 2.6: bursts for a 1500-byte packet (RLE, 2-byte type, 1-byte
+// The reference sheet, 2.6: bursts for a 1500-byte packet (RLE, 2-byte type, 1-byte
 // sequence number), bits per symbol, kbit/s per MBd.
 func TestReferenceWaveforms(t *testing.T) {
 	rle, _ := Encapsulate("rle")
@@ -41,7 +41,7 @@ func TestReferenceWaveforms(t *testing.T) {
 	}
 }
 
-// Linkfacts 2.7: bytes on the air.
+// The reference sheet, 2.7: bytes on the air.
 func TestEncapsulation(t *testing.T) {
 	for _, v := range []struct {
 		name string
@@ -75,64 +75,36 @@ func TestEncapsulation(t *testing.T) {
 func TestFillAgreesWithCost(t *testing.T) {
 	for _, e := range encapsulations {
 		for _, payload := range []int{38, 59, 188, 212, 376, 599} {
-			room := e.room(payload)
+			room := e.Room(payload)
 			if room == 0 {
 				continue
 			}
 			for l := 1; l < 2000; l += 7 {
-				p, n, used := piece{left: e.size(l)}, 0, 0
+				p, n, used := Piece{Left: e.Size(l)}, 0, 0
 				for done := false; !done; n++ {
 					var u int
-					u, done = e.fill(&p, room)
+					u, done = e.Fill(&p, room)
 					used += u
 				}
-				if used != e.cost(l, room) || n != e.Bursts(l, payload) {
+				if used != e.Cost(l, room) || n != e.Bursts(l, payload) {
 					t.Fatalf("%s, bursts of %d: %d bytes took %d bytes in %d bursts, want %d in %d",
-						e.Name, payload, l, used, n, e.cost(l, room), e.Bursts(l, payload))
+						e.Name, payload, l, used, n, e.Cost(l, room), e.Bursts(l, payload))
 				}
 			}
 		}
 	}
 }
 
-// RCS-9, RCS-10 and the limits of the reference sheet, 2.3.
-func TestCoding(t *testing.T) {
-	rcs, _ := Code("rcs")
-	rcs2, _ := Code("rcs2")
-	for _, v := range []struct {
-		name      string
-		got, want int64
-	}{
-		{"rcs 1000 kbit/s: 31 × 32", rcs.Rate(1_000_000), 992_000},
-		{"rcs 510 kbit/s: 255 × 2", rcs.Rate(510_000), 510_000},
-		{"rcs limit", rcs.Rate(10_000_000), 8_160_000},
-		{"rcs2 1000 kbit/s: 250 × 4", rcs2.Rate(1_000_000), 1_000_000},
-		{"rcs2 257 kbit/s: 65 × 4", rcs2.Rate(257_000), 260_000},
-		{"rcs2 5000 kbit/s: 79 × 64", rcs2.Rate(5_000_000), 5_056_000},
-		{"rcs2 limit", rcs2.Rate(99_000_000), 16_384_000},
-		{"rcs2 1500 B: 188 × 8", rcs2.Volume(1500, 1), 1504},
-		{"rcs2 20000 B: 40 × 512", rcs2.Volume(20000, 1), 20480},
-		{"rcs2 volume limit", rcs2.Volume(1e6, 1), 131_072},
-		{"rcs 32 cells", rcs.Volume(32*48, 48), 32 * 48},
-		{"rcs 300 cells: 19 × 16", rcs.Volume(300*48, 48), 304 * 48},
-		{"rcs volume limit", rcs.Volume(1e9, 48), 4080 * 48},
-	} {
-		if v.got != v.want {
-			t.Errorf("%s: %d, want %d", v.name, v.got, v.want)
-		}
-	}
-}
-
-// Linkfacts 2.6: 49 slots of 536 symbols or 16 of 1616 in 26.5 ms at 1 MBd.
+// The reference sheet, 2.6: 49 slots of 536 symbols or 16 of 1616 in 26.5 ms at 1 MBd.
 // RCS-13: nine bursts of 1616 symbols are 14544 and fit.
 func TestGrid(t *testing.T) {
 	f := 26500 * link.Microsecond
-	if n := newGrid(f, 1, 1, 1_000_000, 536); n.slots() != 49 {
-		t.Errorf("%d slots of 536 symbols, want 49", n.slots())
+	if n := NewGrid(f, 1, 1, 1_000_000, 536); n.Slots() != 49 {
+		t.Errorf("%d slots of 536 symbols, want 49", n.Slots())
 	}
-	g := newGrid(f, 1, 1, 1_000_000, 1616)
-	if g.slots() != 16 || g.at[9] != 14544*link.Microsecond {
-		t.Errorf("%d slots of 1616 symbols, nine take %v; want 16, 14.544ms", g.slots(), g.at[9])
+	g := NewGrid(f, 1, 1, 1_000_000, 1616)
+	if g.Slots() != 16 || g.at[9] != 14544*link.Microsecond {
+		t.Errorf("%d slots of 1616 symbols, nine take %v; want 16, 14.544ms", g.Slots(), g.at[9])
 	}
 }
 
@@ -142,19 +114,19 @@ func TestPlansAreDisjoint(t *testing.T) {
 	d := link.NewDraw(5, "grid")
 	for round := range uint64(300) {
 		frames, carriers := 1+int(d.Uint64(round*9)%4), 1+int(d.Uint64(round*9+1)%5)
-		g := newGrid(100*link.Millisecond, frames, carriers, 10000*(1+int(d.Uint64(round*9+2)%7)), 50)
+		g := NewGrid(100*link.Millisecond, frames, carriers, 10000*(1+int(d.Uint64(round*9+2)%7)), 50)
 		seen, first := map[[2]int64]int{}, 0
-		for terminal := 0; first < g.total(); terminal++ {
-			count := min(1+int(d.Uint64(round<<20+uint64(terminal))%uint64(g.limit())), g.total()-first)
-			p, last, n := g.plan(1000, first, count), link.Time(-1), 0
-			for ; p.left > 0; n++ {
-				begin, end := g.next(&p)
+		for terminal := 0; first < g.Total(); terminal++ {
+			count := min(1+int(d.Uint64(round<<20+uint64(terminal))%uint64(g.Limit())), g.Total()-first)
+			p, last, n := g.Plan(1000, first, count), link.Time(-1), 0
+			for ; p.Left > 0; n++ {
+				begin, end := g.Next(&p)
 				if begin < last || begin < 1000 || end > link.Time(1000).Add(g.superframe) {
 					t.Fatalf("round %d: slot %d..%d after %d", round, begin, end, last)
 				}
 				last = end
 				seen[[2]int64{int64(p.frame), int64(begin)}]++
-				g.step(&p)
+				g.Step(&p)
 			}
 			if n != count {
 				t.Fatalf("round %d: %d slots of %d", round, n, count)

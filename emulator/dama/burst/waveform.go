@@ -1,4 +1,4 @@
-package dama
+package burst
 
 // Waveform is a burst type: so many symbols carry so many bytes when the
 // receiver has at least the Es/N0.
@@ -60,10 +60,10 @@ var turbo = [...]struct {
 	{"6/7", 6, 7, 9.34, 8.34},
 }
 
-// atmCell and tsPacket are the payload units of DVB-RCS, bytes.
+// Cell (ATM) and TSPacket (MPEG) are the payload units of DVB-RCS, bytes.
 const (
-	atmCell  = 53
-	tsPacket = 188
+	Cell     = 53
+	TSPacket = 188
 )
 
 // Turbo returns the DVB-RCS burst of some ATM cells (unit 53) or MPEG packets
@@ -77,7 +77,7 @@ func Turbo(rate string, unit, units, overhead int) (Waveform, bool) {
 		// QPSK: two bits a symbol.
 		symbols := (unit*units*8*t.den + 2*t.num - 1) / (2 * t.num)
 		w := Waveform{ID: i + 1, Name: "QPSK " + rate, Symbols: symbols + overhead, Payload: unit * units, EsN0: t.atm}
-		if unit == tsPacket {
+		if unit == TSPacket {
 			w.EsN0 = t.mpeg
 		}
 		return w, true
@@ -97,9 +97,9 @@ func Best(symbols int, esn0 float64) (Waveform, bool) {
 	return best, best.ID != 0
 }
 
-// robust returns the Es/N0 that the most robust reference waveform of the
+// Robust returns the Es/N0 that the most robust reference waveform of the
 // burst length needs.
-func robust(symbols int) float64 {
+func Robust(symbols int) float64 {
 	least := reference[0].EsN0
 	for _, w := range reference {
 		if w.Symbols == symbols {

@@ -1,23 +1,4 @@
-package dama
-
-import "math/bits"
-
-// Category is what kind of capacity a request asks for.
-type Category uint8
-
-// The categories that are requested. CRA and FCA are not: the first is
-// agreed at logon, the second is what is left over.
-const (
-	RBDC  Category = iota + 1 // a rate, replaces the last one
-	VBDC                      // a volume, adds to the outstanding one
-	AVBDC                     // a volume, replaces the outstanding one
-)
-
-// Request is one capacity request.
-type Request struct {
-	Category Category
-	Value    int64 // RBDC: bit/s; VBDC and AVBDC: bytes of burst payload
-}
+package ncc
 
 // Coding is how a request is written: a value of limited range times one of
 // some scales. What is asked for is what the coding can say.
@@ -88,12 +69,4 @@ func quantise(v, unit, limit int64, scales []int64, nearest bool) int64 {
 		}
 	}
 	return v
-}
-
-// muldiv returns a·b/c, rounded down, for non-negative numbers whose result
-// fits 63 bits.
-func muldiv(a, b, c int64) int64 {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	q, _ := bits.Div64(hi, lo, uint64(c))
-	return int64(q)
 }

@@ -1,8 +1,8 @@
-package dama
+package burst
 
 import "farlink/emulator/link"
 
-// grid is the superframe: frames in time, carriers in frequency, slots on
+// Grid is the superframe: frames in time, carriers in frequency, slots on
 // each carrier of each frame.
 //
 //	          frame 0          frame 1
@@ -15,55 +15,55 @@ import "farlink/emulator/link"
 // within a frame, because a run that ends at the edge of a carrier goes on at
 // the beginning of the next (McNaughton's wrap-around rule, 1959), it never
 // has two slots at one time as long as it has at most frames × slots.
-type grid struct {
+type Grid struct {
 	superframe link.Duration
 	frames     int
 	carriers   int
 	at         []link.Duration // start of each slot of a frame; one more for the end of the last
 }
 
-// newGrid lays out a superframe for carriers of rate baud and slots of the
+// NewGrid lays out a superframe for carriers of rate baud and slots of the
 // given number of symbols.
-func newGrid(superframe link.Duration, frames, carriers, rate, symbols int) grid {
-	g := grid{superframe: superframe, frames: frames, carriers: carriers}
-	n := muldiv(int64(superframe)/int64(frames), int64(rate), int64(symbols)*1e9)
+func NewGrid(superframe link.Duration, frames, carriers, rate, symbols int) Grid {
+	g := Grid{superframe: superframe, frames: frames, carriers: carriers}
+	n := link.Ratio(uint64(superframe)/uint64(frames), uint64(rate), uint64(symbols)*1e9)
 	for s := range n + 1 {
-		g.at = append(g.at, link.Duration(muldiv(s*int64(symbols), 1e9, int64(rate))))
+		g.at = append(g.at, link.Duration(link.Ratio(uint64(s)*uint64(symbols), 1e9, uint64(rate))))
 	}
 	return g
 }
 
-// slots is how many slots a carrier has in a frame.
-func (g *grid) slots() int { return len(g.at) - 1 }
+// Slots is how many slots a carrier has in a frame.
+func (g *Grid) Slots() int { return len(g.at) - 1 }
 
-// total is how many slots the superframe has.
-func (g *grid) total() int { return g.frames * g.carriers * g.slots() }
+// Total is how many slots the superframe has.
+func (g *Grid) Total() int { return g.frames * g.carriers * g.Slots() }
 
-// limit is how many slots one terminal can use.
-func (g *grid) limit() int { return g.frames * g.slots() }
+// Limit is how many slots one terminal can use.
+func (g *Grid) Limit() int { return g.frames * g.Slots() }
 
-// plan is a terminal's slots in one superframe, in order of time.
-type plan struct {
+// Plan is a terminal's slots in one superframe, in order of time.
+type Plan struct {
 	begin        link.Time // of the superframe
 	first, count int       // consecutive slot numbers
 	frame        int
 	base         link.Time // of the frame
 	slot, run    int       // the present run: next slot, slots left
 	slot2, run2  int       // the frame's second run
-	left         int       // slots left in all
+	Left         int       // slots left in all
 }
 
-// plan returns the plan of count slots from number first on, of the
+// Plan returns the plan of count slots from number first on, of the
 // superframe that begins at begin.
-func (g *grid) plan(begin link.Time, first, count int) plan {
-	p := plan{begin: begin, first: first, count: count, left: count, frame: -1}
+func (g *Grid) Plan(begin link.Time, first, count int) Plan {
+	p := Plan{begin: begin, first: first, count: count, Left: count, frame: -1}
 	g.seek(&p)
 	return p
 }
 
 // seek goes to the next frame in which the plan has slots.
-func (g *grid) seek(p *plan) {
-	for p.left > 0 && p.run == 0 {
+func (g *Grid) seek(p *Plan) {
+	for p.Left > 0 && p.run == 0 {
 		p.frame++
 		// The numbers n in [first, first+count) with n mod frames = frame
 		// have indices n / frames in [lo, hi).
@@ -73,7 +73,7 @@ func (g *grid) seek(p *plan) {
 			continue
 		}
 		p.base = p.begin.Add(g.superframe * link.Duration(p.frame) / link.Duration(g.frames))
-		n := g.slots()
+		n := g.Slots()
 		edge := (lo/n + 1) * n // where the next carrier begins
 		p.slot, p.run = lo%n, hi-lo
 		if hi > edge {
@@ -83,16 +83,22 @@ func (g *grid) seek(p *plan) {
 	}
 }
 
-// next returns when the plan's next slot begins and ends; there must be one.
-func (g *grid) next(p *plan) (begin, end link.Time) {
+// Next returns when the plan's next slot begins and ends; there must be one.
+func (g *Grid) Next(p *Plan) (begin, end link.Time) {
 	return p.base.Add(g.at[p.slot]), p.base.Add(g.at[p.slot+1])
 }
 
-// step leaves the next slot behind.
-func (g *grid) step(p *plan) {
+// Ahead returns when the slot begins that is so many behind the next one, or
+// the last of the run that goes on without a break.
+func (g *Grid) Ahead(p *Plan, slots int) link.Time {
+	return p.base.Add(g.at[p.slot+min(slots, p.run-1)])
+}
+
+// Step leaves the next slot behind.
+func (g *Grid) Step(p *Plan) {
 	p.slot++
 	p.run--
-	p.left--
+	p.Left--
 	if p.run == 0 {
 		p.slot, p.run, p.run2 = p.slot2, p.run2, 0
 		if p.run == 0 {

@@ -1,4 +1,4 @@
-package dama
+package burst
 
 // Encapsulation is how IP packets are put into bursts. Two families: flat
 // ones, where a packet is a number of bytes in a train of cells (ATM/AAL5,
@@ -28,11 +28,11 @@ var encapsulations = [...]Encapsulation{
 	{Name: "gse", fixed: 2, whole: 2, start: 5, more: 3, tail: 4},
 	{Name: "gse-label3", fixed: 5, whole: 2, start: 5, more: 3, tail: 4},
 	{Name: "gse-label6", fixed: 8, whole: 2, start: 5, more: 3, tail: 4},
-	{Name: "aal5", fixed: 8, unit: atmCell, useful: 48, padded: true},
-	{Name: "aal5-snap", fixed: 16, unit: atmCell, useful: 48, padded: true},
-	{Name: "mpe", fixed: 16, unit: tsPacket, useful: 184, padded: true},
-	{Name: "mpe-packed", fixed: 16, unit: tsPacket, useful: 184},
-	{Name: "ule", fixed: 14, unit: tsPacket, useful: 184},
+	{Name: "aal5", fixed: 8, unit: Cell, useful: 48, padded: true},
+	{Name: "aal5-snap", fixed: 16, unit: Cell, useful: 48, padded: true},
+	{Name: "mpe", fixed: 16, unit: TSPacket, useful: 184, padded: true},
+	{Name: "mpe-packed", fixed: 16, unit: TSPacket, useful: 184},
+	{Name: "ule", fixed: 14, unit: TSPacket, useful: 184},
 }
 
 // Encapsulate returns the encapsulation called name.
@@ -45,9 +45,13 @@ func Encapsulate(name string) (Encapsulation, bool) {
 	return Encapsulation{}, false
 }
 
-// size returns the bytes that a packet of l bytes of IP counts for before
+// Cell returns the size of a cell and how much of it a packet can use, bytes;
+// 0 where there are none.
+func (e *Encapsulation) Cell() (size, useful int) { return e.unit, e.useful }
+
+// Size returns the bytes that a packet of l bytes of IP counts for before
 // fragment headers: of cell payload if there are cells, else of burst.
-func (e *Encapsulation) size(l int) int {
+func (e *Encapsulation) Size(l int) int {
 	n := l + e.fixed
 	if e.padded {
 		n = (n + e.useful - 1) / e.useful * e.useful
@@ -55,18 +59,18 @@ func (e *Encapsulation) size(l int) int {
 	return n
 }
 
-// room returns the counted bytes of a burst with the given payload.
-func (e *Encapsulation) room(payload int) int {
+// Room returns the counted bytes of a burst with the given payload.
+func (e *Encapsulation) Room(payload int) int {
 	if e.unit == 0 {
 		return payload
 	}
 	return payload / e.unit * e.useful
 }
 
-// cost returns the counted bytes of a packet of l bytes of IP, with the
+// Cost returns the counted bytes of a packet of l bytes of IP, with the
 // headers of its fragments when it begins with a burst of its own.
-func (e *Encapsulation) cost(l, room int) int {
-	n := e.size(l)
+func (e *Encapsulation) Cost(l, room int) int {
+	n := e.Size(l)
 	if e.start == 0 || n+e.whole <= room {
 		return n + e.whole
 	}
@@ -78,7 +82,7 @@ func (e *Encapsulation) cost(l, room int) int {
 // Air returns the bytes that a packet of l bytes of IP takes on the air,
 // unfragmented; a broken number where packets share cells.
 func (e *Encapsulation) Air(l int) float64 {
-	n := float64(e.size(l) + e.whole)
+	n := float64(e.Size(l) + e.whole)
 	if e.unit != 0 {
 		n *= float64(e.unit) / float64(e.useful)
 	}
@@ -88,37 +92,37 @@ func (e *Encapsulation) Air(l int) float64 {
 // Bursts returns how many bursts of the given payload a packet of l bytes of
 // IP takes alone.
 func (e *Encapsulation) Bursts(l, payload int) int {
-	room := e.room(payload)
-	return (e.cost(l, room) + room - 1) / room
+	room := e.Room(payload)
+	return (e.Cost(l, room) + room - 1) / room
 }
 
-// piece is what is left of a packet on its way into bursts: counted bytes
+// Piece is what is left of a packet on its way into bursts: counted bytes
 // without fragment headers.
-type piece struct {
-	left  int
-	begun bool
+type Piece struct {
+	Left  int
+	Begun bool
 }
 
-// fill puts as much of the piece as fits into space bytes of a burst. It
+// Fill puts as much of the piece as fits into space bytes of a burst. It
 // returns the bytes used, padding included where nothing fits, and whether
 // the packet is now complete.
-func (e *Encapsulation) fill(p *piece, space int) (used int, done bool) {
+func (e *Encapsulation) Fill(p *Piece, space int) (used int, done bool) {
 	header := e.more
-	if !p.begun {
-		if p.left+e.whole <= space {
-			return p.left + e.whole, true
+	if !p.Begun {
+		if p.Left+e.whole <= space {
+			return p.Left + e.whole, true
 		}
 		if space <= e.start {
 			return space, false
 		}
-		p.begun = true
-		p.left += e.tail
+		p.Begun = true
+		p.Left += e.tail
 		header = e.start
-	} else if p.left+e.more <= space {
-		return p.left + e.more, true
+	} else if p.Left+e.more <= space {
+		return p.Left + e.more, true
 	} else if space <= e.more {
 		return space, false
 	}
-	p.left -= space - header
+	p.Left -= space - header
 	return space, false
 }

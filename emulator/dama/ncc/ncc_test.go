@@ -1,4 +1,4 @@
-package dama
+package ncc
 
 import (
 	"testing"
@@ -7,21 +7,21 @@ import (
 )
 
 // tenKilobit makes one slot of 125 bytes a superframe of 100 ms 10 kbit/s.
-func tenKilobit(slots, terminals int) *ncc {
-	c := &ncc{superframe: 100 * link.Millisecond, slots: slots}
+func tenKilobit(slots, terminals int) *Centre {
+	c := &Centre{Superframe: 100 * link.Millisecond, Slots: slots}
 	for range terminals {
-		c.accounts = append(c.accounts, account{on: true, weight: 1, limit: slots, payload: 125, maxRate: 1e9, maxVol: 1e9})
+		c.Add(Terms{Weight: 1, Limit: slots, Payload: 125, RBDC: 1e9, VBDC: 1e9}, true)
 	}
 	return c
 }
 
 // next allocates the superframe n and returns the slots.
-func (c *ncc) next(n uint64) []int32 {
-	out := make([]grant, len(c.accounts))
-	c.allocate(n, out)
+func (c *Centre) next(n uint64) []int32 {
+	out := make([]Grant, len(c.accounts))
+	c.Allocate(n, out)
 	slots := make([]int32, len(out))
 	for i := range out {
-		slots[i] = out[i].slots
+		slots[i] = out[i].Slots
 	}
 	return slots
 }
@@ -38,8 +38,8 @@ func equal(t *testing.T, what string, got []int32, want ...int32) {
 // RCS-2: 512 kbit/s at 100 ms are 51.2 slots; held for two superframes.
 func TestRBDCExpires(t *testing.T) {
 	c := tenKilobit(100, 1)
-	c.timeout = 2
-	c.accept(0, Request{RBDC, 512_000})
+	c.Timeout = 2
+	c.Accept(0, Request{RBDC, 512_000})
 	equal(t, "first superframe", c.next(0), 51)
 	equal(t, "second superframe", c.next(1), 51)
 	equal(t, "third superframe", c.next(2), 0)
@@ -48,18 +48,18 @@ func TestRBDCExpires(t *testing.T) {
 // RCS-3: 128 replaces 512.
 func TestRBDCReplaces(t *testing.T) {
 	c := tenKilobit(100, 1)
-	c.timeout = 5
-	c.accept(0, Request{RBDC, 510_000})
+	c.Timeout = 5
+	c.Accept(0, Request{RBDC, 510_000})
 	equal(t, "510 kbit/s", c.next(0), 51)
-	c.accept(0, Request{RBDC, 120_000})
+	c.Accept(0, Request{RBDC, 120_000})
 	equal(t, "120 kbit/s", c.next(1), 12)
 }
 
 // RCS-4: VBDC 10 then 5 slots' worth, 8 assigned: 7 outstanding; AVBDC 3: 3.
 func TestVBDCAddsAVBDCReplaces(t *testing.T) {
 	c := tenKilobit(8, 1)
-	c.accept(0, Request{VBDC, 10 * 125})
-	c.accept(0, Request{VBDC, 5 * 125})
+	c.Accept(0, Request{VBDC, 10 * 125})
+	c.Accept(0, Request{VBDC, 5 * 125})
 	if v := c.accounts[0].volume; v != 15*125 {
 		t.Fatalf("outstanding %d, want 1875", v)
 	}
@@ -67,15 +67,15 @@ func TestVBDCAddsAVBDCReplaces(t *testing.T) {
 	if v := c.accounts[0].volume; v != 7*125 {
 		t.Fatalf("outstanding %d, want 875", v)
 	}
-	c.accept(0, Request{AVBDC, 3 * 125})
+	c.Accept(0, Request{AVBDC, 3 * 125})
 	if v := c.accounts[0].volume; v != 3*125 {
 		t.Fatalf("outstanding %d after AVBDC, want 375", v)
 	}
 }
 
-func (c *ncc) ask(rates ...int64) {
+func (c *Centre) ask(rates ...int64) {
 	for i, r := range rates {
-		c.accept(i, Request{RBDC, r * 10_000})
+		c.Accept(i, Request{RBDC, r * 10_000})
 	}
 }
 
@@ -119,7 +119,7 @@ func TestCRABeforeRBDC(t *testing.T) {
 func TestVBDCLargestFirst(t *testing.T) {
 	c := tenKilobit(20, 3)
 	for i, v := range []int64{15, 12, 3} {
-		c.accept(i, Request{VBDC, v * 125})
+		c.Accept(i, Request{VBDC, v * 125})
 	}
 	equal(t, "first", c.next(0), 15, 5, 0)
 	for i, want := range []int64{0, 7, 3} {
@@ -134,9 +134,9 @@ func TestVBDCLargestFirst(t *testing.T) {
 // next terminal.
 func TestFCA(t *testing.T) {
 	c := tenKilobit(10, 3)
-	c.fcaStep = 4
+	c.Free = 4
 	for i := range c.accounts {
-		c.accounts[i].fca = true
+		c.accounts[i].FCA = true
 	}
 	equal(t, "first", c.next(0), 4, 4, 2)
 	equal(t, "second", c.next(1), 2, 4, 4)
@@ -147,8 +147,8 @@ func TestFCA(t *testing.T) {
 func TestWeights(t *testing.T) {
 	for _, fair := range []bool{false, true} {
 		c := tenKilobit(100, 2)
-		c.fair = fair
-		c.accounts[0].weight = 3
+		c.Fair = fair
+		c.accounts[0].Weight = 3
 		c.ask(100, 100)
 		equal(t, "rates", c.next(0), 75, 25)
 		c.accounts[0].credit, c.accounts[1].credit = 0, 0
@@ -158,18 +158,18 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	c := tenKilobit(100, 2)
-	c.fair = true
-	c.accounts[0].weight = 3
-	c.accept(0, Request{VBDC, 1000 * 125})
-	c.accept(1, Request{VBDC, 1000 * 125})
+	c.Fair = true
+	c.accounts[0].Weight = 3
+	c.Accept(0, Request{VBDC, 1000 * 125})
+	c.Accept(1, Request{VBDC, 1000 * 125})
 	equal(t, "volumes", c.next(0), 75, 25)
 }
 
 // A volume whose persistence is over is forgotten.
 func TestVBDCPersistence(t *testing.T) {
 	c := tenKilobit(1, 1)
-	c.persistence = 3
-	c.accept(0, Request{VBDC, 10 * 125})
+	c.Persistence = 3
+	c.Accept(0, Request{VBDC, 10 * 125})
 	for n, want := range []int32{1, 1, 1, 0} {
 		equal(t, "slots", c.next(uint64(n)), want)
 	}
