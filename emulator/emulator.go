@@ -14,6 +14,7 @@ package emulator
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"farlink/emulator/frame"
 	"farlink/emulator/link"
@@ -278,14 +279,25 @@ func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Pr
 	}
 }
 
-// Figures yields the same; where there are several links, the name of the
-// link stands first: "kt.queue_bytes".
+// Figures yields the same, and what the rules took: "rule_0_packets", and
+// "passed_packets" for what passed all links. Where there are several links,
+// the name of the link stands first: "kt.queue_bytes".
 func (e *Emulator) Figures(w link.Way, now link.Time, yield func(link.Probe)) {
 	e.Probes(w, now, func(i int, p link.Probe) {
 		if len(e.spec.Links) > 1 {
 			p.Name = e.spec.Links[i].Name + "." + p.Name
 		}
 		yield(p)
+	})
+	if len(e.targets) == 0 && e.fallback != Passed {
+		return
+	}
+	e.Rules(w, func(rule int, c Count) {
+		name := "passed_packets"
+		if rule >= 0 {
+			name = "rule_" + strconv.Itoa(rule) + "_packets"
+		}
+		yield(link.Probe{Name: name, Value: float64(c.Packets)})
 	})
 }
 

@@ -120,6 +120,11 @@ func TestRules(t *testing.T) {
 	}
 	var counts []uint64
 	e.Rules(link.Up, func(_ int, c Count) { counts = append(counts, c.Packets) })
+	figures := map[string]float64{}
+	e.Figures(link.Up, 0, func(p link.Probe) { figures[p.Name] = p.Value })
+	if figures["rule_1_packets"] != 1 || figures["passed_packets"] != 2 || figures["a.queue_bytes"] != 0 {
+		t.Errorf("figures %v", figures)
+	}
 	if fmt.Sprint(counts) != "[1 1 1 0 2]" {
 		t.Errorf("counts %v, want 1 1 1 0, 2 passed", counts)
 	}
