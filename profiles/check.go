@@ -73,7 +73,7 @@ func within(path, table string) bool {
 func table(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
 // shared are the tables that both ways stand on.
-var shared = []string{"geo", "leo", "lte", "dama"}
+var shared = []string{"geo", "leo", "lte", "nr", "dama"}
 
 // check adds the problems of the values. What needs sound values to be
 // reckoned is left out where they are not.
@@ -147,7 +147,7 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 	case p.Server(w) == "queue":
 		way.Queue.Check(r.Under(at + ".queue"))
 	case way.Carrier != nil || p.LEO != nil || p.NR != nil:
-		r.checkServed(way, at)
+		r.checkServed(p, w)
 	default:
 		r.checkReplaced(p, w)
 	}
@@ -225,15 +225,16 @@ func (r *reader) checkReplaced(p *Profile, w link.Way) {
 }
 
 // checkServed checks a queue that a model serves instead of a constant rate.
-func (r *reader) checkServed(way *Way, at string) {
+func (r *reader) checkServed(p *Profile, w link.Way) {
+	way, at := p.Of(w), w.String()
 	if way.Queue.Rate != 0 {
 		r.Report(at+".queue.rate", way.Queue.Rate.String(), "no rate here: the model that serves the queue has its own")
 	}
 	served := way.Queue
 	served.Rate = link.MegabitPerSecond // any: a discipline wants one
 	served.Check(r.Under(at + ".queue"))
-	if way.Carrier != nil {
-		way.Carrier.Check(r.Under(at + ".carrier"))
+	if c := p.carrier(w); c != nil {
+		c.Check(r.Under(at + ".carrier"))
 	}
 }
 

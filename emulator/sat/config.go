@@ -95,6 +95,9 @@ func (c CarrierConfig) ladder() []rung {
 	list := c.list()
 	if c.Modcod != "" {
 		i := place(list, c.Modcod)
+		if i < 0 {
+			return nil // Check says so
+		}
 		m := list[i]
 		return []rung{{m, i + 1, c.framing().Threshold(m) + c.ImplementationLoss, c.framing().Efficiency(m)}}
 	}
@@ -125,6 +128,9 @@ func (c CarrierConfig) Queue(q queue.Config, rtt link.Duration) queue.Config {
 // Rates returns the least and the greatest rate that the carrier may have.
 func (c CarrierConfig) Rates() (least, greatest link.Rate) {
 	ladder := c.ladder()
+	if len(ladder) == 0 {
+		return 0, 0
+	}
 	rate := func(r rung) link.Rate { return link.Rate(c.symbols() * either(c.Share, 1) * r.efficiency) }
 	return rate(ladder[0]), rate(ladder[len(ladder)-1])
 }
@@ -142,7 +148,7 @@ func (c CarrierConfig) Clear() (link.Rate, string) {
 	}
 	ladder := c.ladder()
 	i := best(ladder, Combine(ratios...)-c.ACM.MarginDown)
-	if c.Modcod != "" {
+	if len(ladder) == 1 {
 		i = 0
 	}
 	if i == none {
@@ -247,7 +253,7 @@ func (l *LegConfig) check(report link.Report) {
 	}
 }
 
-// check leaves an elevation of 0 alone: [geo] may still say it.
+// check expects what Locate has filled in.
 func (r Rain) check(report link.Report) {
 	checkRange(report, "rate", r.Rate, 0, 250, "mm/h")
 	checkRange(report, "rainy", r.Rainy, 0, 50, "%")
@@ -255,9 +261,7 @@ func (r Rain) check(report link.Report) {
 		report("rainy", number(r.Rainy), "more than 0.02 %: two points are needed for the fit")
 	}
 	checkRange(report, "lat", r.Lat, -90, 90, "degrees")
-	if r.Elevation != 0 {
-		checkRange(report, "elevation", r.Elevation, orbit.MinElevation, 90, "degrees")
-	}
+	checkRange(report, "elevation", r.Elevation, orbit.MinElevation, 90, "degrees, or places in [geo]")
 	checkRange(report, "height", r.Height, 0, 9, "km")
 	checkRange(report, "rain_height", r.RainHeight, 0, 9, "km")
 	checkRange(report, "tilt", r.Tilt, 0, 90, "degrees")

@@ -30,7 +30,8 @@ func TestCarrierCheck(t *testing.T) {
 		{"empty leg", func(c *CarrierConfig) { c.Uplink = &LegConfig{} }, "uplink.es_n0"},
 		{"budget without frequency", func(c *CarrierConfig) { c.Downlink = &LegConfig{EIRP: 50, GT: 10} }, "downlink.frequency"},
 		{"both", func(c *CarrierConfig) { c.Downlink.EIRP, c.Downlink.Frequency = 50, 20 }, "downlink.es_n0"},
-		{"rain without frequency", func(c *CarrierConfig) { c.Downlink.Rain = &Rain{Rate: 50} }, "downlink.frequency"},
+		{"rain without frequency", func(c *CarrierConfig) { c.Downlink.Rain = &Rain{Rate: 50, Elevation: 40} }, "downlink.frequency"},
+		{"rain from nowhere", func(c *CarrierConfig) { c.Downlink.Frequency, c.Downlink.Rain = 20, &Rain{Rate: 50} }, "downlink.rain.elevation"},
 		{"rain", func(c *CarrierConfig) {
 			c.Downlink.Frequency, c.Downlink.Rain = 20, &Rain{Rate: -1, Rainy: 0.01, Elevation: 2, Tilt: 100}
 		}, "downlink.rain.rate downlink.rain.rainy downlink.rain.elevation downlink.rain.tilt"},
