@@ -101,7 +101,7 @@ func ready(t *testing.T, l lab.Lab, c *exec.Cmd) {
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	syscall.Kill(pid, syscall.SIGTERM)
-	eventually(t, 10*time.Second, "the daemon ends", func() bool { return syscall.Kill(pid, 0) != nil })
+	eventually(t, 10*time.Second, "the daemon ends", func() bool { return ended(pid) })
 }
 
 // portPicture is what the kernel says of the ports.

@@ -260,7 +260,7 @@ func TestTerminateUnderLoad(t *testing.T) {
 	defer flood.Process.Kill()
 	eventually(t, 5*time.Second, "frames flow", func() bool { return state(t, l).Figures.Down.PacketsOut > 100 })
 	syscall.Kill(l.PID, syscall.SIGTERM)
-	eventually(t, 5*time.Second, "the daemon ends", func() bool { return syscall.Kill(l.PID, 0) != nil })
+	eventually(t, 5*time.Second, "the daemon ends", func() bool { return ended(l.PID) })
 	after := sh(t, "ip -n "+l.Name+"-box -o link show a1")
 	if strings.Contains(after, "xdp") || strings.Contains(after, "PROMISC") || !strings.Contains(before, "xdp") || !strings.Contains(before, "PROMISC") {
 		t.Errorf("ports given back as %s, were %s", after, before)

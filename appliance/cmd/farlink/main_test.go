@@ -169,3 +169,14 @@ func sh(t *testing.T, script string) string {
 	}
 	return string(out)
 }
+
+// ended reports whether the process has ended, though nobody may have waited
+// for it yet (state Z).
+func ended(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return strings.HasPrefix(rest, "Z")
+}

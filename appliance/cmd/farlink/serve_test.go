@@ -98,7 +98,7 @@ func TestServeWithoutPrivilege(t *testing.T) {
 	l := labUp(t)
 	path := lab.Root + "/" + l.Name + "/config.toml"
 	syscall.Kill(l.PID, syscall.SIGTERM)
-	eventually(t, 5*time.Second, "the daemon ends", func() bool { return syscall.Kill(l.PID, 0) != nil })
+	eventually(t, 5*time.Second, "the daemon ends", func() bool { return ended(l.PID) })
 	out := sh(t, "capsh --drop=cap_net_admin,cap_sys_admin,cap_bpf,cap_net_raw -- -c 'FARLINK_TEST=1 timeout 10 "+self(t)+" serve --config "+path+"; echo status $?' 2>&1")
 	if !strings.Contains(out, "status 1") || !strings.Contains(out, "operation not permitted") {
 		t.Errorf("%s", out)
