@@ -117,6 +117,14 @@ func (l *line) act(e *profiles.Entry, at link.Time) {
 	}
 }
 
+// Begin puts way w in force at now, where nothing was before that it could
+// succeed: timelines that do not wait for a packet begin.
+func (e *Emulator) Begin(w link.Way, now link.Time) {
+	for _, l := range e.ways[w].lines {
+		l.begin(now)
+	}
+}
+
 // begin lets a timeline that does not wait for a packet begin at now, when
 // its profile is put in force.
 func (l *line) begin(now link.Time) {

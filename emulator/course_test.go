@@ -94,6 +94,11 @@ func TestTimelineOverChanges(t *testing.T) {
 	if got := e.Next(link.Up); got != 11*second {
 		t.Errorf("first change at %d, want at 11 s", got)
 	}
+	first := one(t, parse(t, base), 1)
+	first.Begin(link.Up, 5*second)
+	if got := first.Next(link.Up); got != 6*second {
+		t.Errorf("after nothing, first change at %d, want at 6 s", got)
+	}
 	same := one(t, parse(t, "[up.loss]\nprobability = 0.1\n"+base), 1)
 	same.Succeed(e, link.Up, 10*second+second/2)
 	if got := same.Next(link.Up); got != 11*second {

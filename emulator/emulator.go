@@ -279,13 +279,13 @@ func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Pr
 	}
 }
 
-// Figures yields the same, and what the rules took: "rule_0_packets", and
-// "passed_packets" for what passed all links. Where there are several links,
-// the name of the link stands first: "kt.queue_bytes".
+// Figures yields the same by name alone, and what the rules took:
+// "rule_0_packets", and "passed_packets" for what passed all links. The name
+// of a link other than the first stands before its figures: "kt:queue_bytes".
 func (e *Emulator) Figures(w link.Way, now link.Time, yield func(link.Probe)) {
 	e.Probes(w, now, func(i int, p link.Probe) {
-		if len(e.spec.Links) > 1 {
-			p.Name = e.spec.Links[i].Name + "." + p.Name
+		if i > 0 {
+			p.Name = e.spec.Links[i].Name + ":" + p.Name
 		}
 		yield(p)
 	})

@@ -9,9 +9,7 @@ import "farlink/emulator/link"
 // old's way w must not be used afterwards.
 func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 	d, o := &e.ways[w], &old.ways[w]
-	for _, l := range d.lines {
-		l.begin(now)
-	}
+	e.Begin(w, now)
 	for i, was := range o.lines {
 		if j := e.spec.index(old.spec.Links[i].Name); j >= 0 {
 			d.lines[j].inherit(was, now)

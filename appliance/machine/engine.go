@@ -225,18 +225,14 @@ func Build(document []byte) (wire.Emulator, error) {
 func (m modelled) Succeed(old wire.Emulator, w link.Way, now link.Time) {
 	if was, ok := old.(modelled); ok {
 		m.Emulator.Succeed(was.Emulator, w, now)
+		return
 	}
+	m.Emulator.Begin(w, now)
 }
 
 // Probes yields the figures; those of further links are named LINK:FIGURE.
 func (m modelled) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
-	names := m.Links()
-	m.Emulator.Probes(w, now, func(i int, p link.Probe) {
-		if i > 0 {
-			p.Name = names[i] + ":" + p.Name
-		}
-		yield(p)
-	})
+	m.Figures(w, now, yield)
 }
 
 // Fates yields what the tap told of way w from a number on; it returns the
