@@ -69,6 +69,7 @@ func (l *line) turn(at link.Time, out link.Sink) {
 	p := l.station.profile
 	way := p.At(l.course.began, at).Effective(l.way)
 	l.become(&way, at)
+	l.fade(at)
 	p.Begin(l.course.began, at, func(e *profiles.Entry) { l.act(e, at) })
 	l.course.next = p.Next(l.course.began, at)
 }
@@ -143,7 +144,17 @@ func (l *line) inherit(was *line, now link.Time) {
 	l.course.began = was.course.began
 	way := p.At(l.course.began, now).Effective(l.way)
 	l.become(&way, now)
+	l.fade(now)
 	l.course.next = p.Next(l.course.began, now)
+}
+
+// fade tells a terminal of a return carrier how it is received.
+func (l *line) fade(at link.Time) {
+	s := l.station
+	if s.terminal == nil || l.way != link.Up || s.profile.DAMA.Station.EsN0 == 0 {
+		return
+	}
+	s.terminal.Fade(at, s.profile.DAMA.Station.EsN0-s.profile.Fading(l.course.began, at))
 }
 
 // arm starts the timelines that wait for a packet like this one on link i.

@@ -57,6 +57,34 @@ func TestTimelineStation(t *testing.T) {
 	}
 }
 
+// A fade of 8 dB, from 13 to 5, takes the terminal from waveform 22 to 16: 16
+// slots of 599 bytes in 26.5 ms are 2893 kbit/s, of 298 bytes 1439; a packet
+// of 1500 costs 1511 and 1517 of them, 1514 of Ethernet. One of 16 dB leaves
+// nothing.
+func TestTimelineFadesTerminal(t *testing.T) {
+	const doc = "[dama]\nwaveform = 22\n[dama.station]\nvbdc_max = \"500kB\"\nes_n0_db = 13.0\n[up.path]\ndelay = \"250ms\"\n" +
+		"[[timeline]]\nat = \"20s\"\nfor = \"20s\"\nfade_db = 8.0\n[[timeline]]\nat = \"50s\"\nfor = \"10s\"\nfade_db = 16.0\n"
+	s := &wayStage{one(t, parse(t, doc), 1), link.Up}
+	var packets []link.Packet
+	for at := link.Time(0); at < link.Time(80*link.Second); at = at.Add(4 * link.Millisecond) {
+		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Size: 1514})
+	}
+	log := linktest.Drive(s, packets, linktest.EventByEvent(s), link.Time(90*link.Second))
+	for _, v := range []struct{ from, to, want float64 }{
+		{5, 20, 2_899_000}, {22, 40, 1_436_000}, {42, 50, 2_899_000}, {51, 60, 0}, {63, 80, 2_899_000},
+	} {
+		bits := 0.0
+		for _, p := range log.Delivered() {
+			if at := p.When.Seconds(); at >= v.from && at < v.to {
+				bits += 8 * float64(p.Size)
+			}
+		}
+		if rate := bits / (v.to - v.from); rate < 0.98*v.want || rate > 1.02*v.want {
+			t.Errorf("%v..%v s: %.0f bit/s, want %.0f ± 2 %%", v.from, v.to, rate, v.want)
+		}
+	}
+}
+
 // No kind of link allocates for a packet.
 func TestNoAllocsOfMedia(t *testing.T) {
 	for name, doc := range map[string]string{

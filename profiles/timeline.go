@@ -178,6 +178,14 @@ func (p *Profile) At(began, t link.Time) *Profile {
 	return &q
 }
 
+// Fading returns how many dB the timeline takes from every carrier at t.
+func (p *Profile) Fading(began, t link.Time) (db float64) {
+	for i := range p.Timeline {
+		db += p.Timeline[i].Fade * p.Timeline[i].degree(t.Sub(began))
+	}
+	return db
+}
+
 // lay changes q by so much of the entry, which began at at.
 func (e *Entry) lay(q *Profile, at link.Time, degree float64) {
 	for _, path := range document.SortedKeys(e.Set) {
@@ -286,8 +294,9 @@ func (e *Entry) check(report link.Report, p *Profile) {
 	if e.Cut != "" && e.Cut != "down" && e.Cut != "up" && e.Cut != "both" {
 		report("cut", fmt.Sprintf("%q", e.Cut), `"down", "up" or "both"`)
 	}
-	if e.Fade != 0 && p.Down.Carrier == nil && p.Up.Carrier == nil {
-		report("fade_db", fmt.Sprint(e.Fade), "a carrier that fades: down.carrier or up.carrier")
+	fades := p.DAMA != nil && p.DAMA.Station.EsN0 != 0 || p.Down.Carrier != nil || p.Up.Carrier != nil
+	if e.Fade != 0 && !fades {
+		report("fade_db", fmt.Sprint(e.Fade), "a carrier that fades: down.carrier, up.carrier or dama.station.es_n0_db")
 	}
 	if !(e.Fade >= 0 && e.Fade <= 60) {
 		report("fade_db", fmt.Sprint(e.Fade), "0 to 60 dB")

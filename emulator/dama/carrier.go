@@ -150,10 +150,10 @@ func (c *Carrier) step() {
 			t.arrive(c.draws.traffic, n-1)
 		}
 		t.observe(n)
-		if t.state != on {
+		if t.state != on && !t.mute {
 			c.join(t, n)
 		}
-		if t.state == on {
+		if t.state == on && !t.mute {
 			c.ask(t, n, g)
 			c.rest(t)
 		}

@@ -135,6 +135,9 @@ func (s *Station) begin(t link.Time, g *ncc.Grant) {
 	}
 	s.slots, s.wave = g.Slots, s.coming
 	s.plan = s.c.grid.Plan(t, int(g.First), int(g.Slots))
+	if s.terminal().mute {
+		s.plan.Left, s.slots = 0, 0
+	}
 }
 
 // close uses up the superframe's slots.
@@ -239,18 +242,20 @@ func (s *Station) Logoff(now link.Time) {
 }
 
 // Fade sets the Es/N0 at which the hub receives the station, at now: from
-// the next superframe on it uses the best waveform that bears it, or the most
-// robust one. It does nothing on DVB-RCS, whose code rate is fixed.
+// the next superframe on it uses the best waveform that bears it. Where none
+// does, the station is silent: packets wait, its slots pass unused, and what
+// it would ask for nobody hears. Nothing of that on DVB-RCS, whose code rate
+// is fixed.
 func (s *Station) Fade(now link.Time, esn0 float64) {
 	if s.c.cfg.Standard == "rcs" {
 		return
 	}
 	s.c.advance(now)
-	w, ok := burst.Best(s.wave.Symbols, esn0)
-	if !ok {
-		w, _ = burst.Best(s.wave.Symbols, burst.Robust(s.wave.Symbols))
-	}
-	s.coming = w
-	s.c.ncc.Tune(s.id, s.c.encap.Room(w.Payload))
 	s.c.calm = 0
+	w, ok := burst.Best(s.wave.Symbols, esn0)
+	s.terminal().mute = !ok
+	if ok {
+		s.coming = w
+		s.c.ncc.Tune(s.id, s.c.encap.Room(w.Payload))
+	}
 }

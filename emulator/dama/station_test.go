@@ -364,6 +364,16 @@ func TestFade(t *testing.T) {
 	if w := s.Capacity(link.Time(2 * link.Second)); before.Mode != "22 16QAM 5/6" || w.Mode != "13 QPSK 1/3" {
 		t.Errorf("modes %q and %q", before.Mode, w.Mode)
 	}
+	// At -2 dB none is left: the packet waits until it has cleared up.
+	log := &linktest.Log{}
+	s.Fade(link.Time(3*link.Second), -2)
+	s.Put(link.Packet{When: link.Time(4 * link.Second), Size: 100}, log)
+	s.Run(link.Time(8*link.Second), log)
+	s.Fade(link.Time(8*link.Second), 5)
+	s.Run(link.Time(9*link.Second), log)
+	if d := log.Delivered(); len(d) != 1 || d[0].When < link.Time(8*link.Second) {
+		t.Errorf("through a fade too deep: %+v, want one delivery after 8 s", log.Fates)
+	}
 }
 
 // swap puts next in the place of old, as a link does.

@@ -32,6 +32,7 @@ type terminal struct {
 	due    uint64 // superframe from which it may send one (calling, asking) or is logged on (waiting)
 
 	state  state
+	mute   bool   // faded below every waveform
 	byNeed bool   // logs on by its first packet
 	leave  uint64 // superframes without traffic after which it logs off; 0 never
 	silent uint64 // superframes without traffic so far

@@ -96,16 +96,3 @@ func Best(symbols int, esn0 float64) (Waveform, bool) {
 	}
 	return best, best.ID != 0
 }
-
-// Robust returns the Es/N0 that the most robust reference waveform of the
-// burst length needs.
-func Robust(symbols int) float64 {
-	least := reference[0].EsN0
-	for _, w := range reference {
-		if w.Symbols == symbols {
-			least = w.EsN0
-			break // they stand in order
-		}
-	}
-	return least
-}
