@@ -67,14 +67,14 @@ func (p *pair) apply(ctx context.Context, want Want, o Options) (Applied, error)
 		return Applied{ETag: etag(p.version), DryRun: true, Changed: changed, Hitless: p.hitless(c), Effective: true, Want: want, Links: c.links, Warnings: c.warnings}, nil
 	}
 	hitless := p.hitless(c) && !o.NewRun
-	if err := p.drive(ctx, c, o.NewRun); err != nil {
+	if err := p.drive(ctx, p.built, c, o.NewRun); err != nil {
 		return Applied{}, err
 	}
 	version, at := p.version, time.Now()
 	if changed {
 		version++
 		if err := p.box.store.Save(p.file(), saved{want, version, at}); err != nil {
-			return Applied{}, errors.Join(err, p.drive(ctx, p.built, false))
+			return Applied{}, errors.Join(err, p.drive(ctx, c, p.built, false))
 		}
 	}
 	p.take(c, want, version, at)
@@ -108,9 +108,9 @@ func (p *pair) hitless(c compiled) bool {
 	return p.engine != nil && c.mode == p.built.mode
 }
 
-// drive has the engine do what c says, in a new run if so asked. Without an
-// engine there is nothing to do: the next one starts with it.
-func (p *pair) drive(ctx context.Context, c compiled, newRun bool) error {
+// drive has the engine go over from one to another, in a new run if so asked.
+// Without an engine there is nothing to do: the next one starts with it.
+func (p *pair) drive(ctx context.Context, from, to compiled, newRun bool) error {
 	e := p.engine
 	if e == nil {
 		return nil
@@ -118,19 +118,19 @@ func (p *pair) drive(ctx context.Context, c compiled, newRun bool) error {
 	var err error
 	switch {
 	case newRun:
-		err = e.Run(ctx, c.document)
-	case !bytes.Equal(c.document, p.built.document):
-		err = e.Apply(ctx, c.document)
+		err = e.Run(ctx, to.document)
+	case !bytes.Equal(from.document, to.document):
+		err = e.Apply(ctx, to.document)
 	}
 	if err != nil {
 		return NotReady{p.cfg.Name, err.Error()}
 	}
-	mode := c.mode
+	mode := to.mode
 	if p.disrupts.cutting() {
 		mode = CutOff
 	}
 	if err := e.SetMode(ctx, mode); err != nil {
-		return errors.Join(NotReady{p.cfg.Name, err.Error()}, e.Apply(ctx, p.built.document))
+		return errors.Join(NotReady{p.cfg.Name, err.Error()}, e.Apply(ctx, from.document))
 	}
 	return nil
 }

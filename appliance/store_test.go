@@ -1,0 +1,104 @@
+package appliance
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestStoreReplacesWhole(t *testing.T) {
+	s, err := OpenStore(filepath.Join(t.TempDir(), "a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]int
+	if found, err := s.Load("x.json", &got); found || err != nil {
+		t.Errorf("nothing there: %v %v", found, err)
+	}
+	for i := range 3 {
+		if err := s.Save("x.json", map[string]int{"i": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := s.Load("x.json", &got); !found || err != nil || got["i"] != 2 {
+		t.Errorf("%v %v %v", got, found, err)
+	}
+	if b, _ := os.ReadFile(s.Path("x.json")); string(b) != "{\n  \"i\": 2\n}\n" {
+		t.Errorf("not for people: %q", b)
+	}
+	if left, _ := filepath.Glob(s.Path(".*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if err := s.SaveSecret("y", []byte("z")); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(s.Path("y")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("secret: %v %v", st, err)
+	}
+}
+
+func TestStoreAfterKill(t *testing.T) {
+	s, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a daemon that was killed between its writing and its renaming
+	// leaves, beside the file as it was before.
+	os.WriteFile(s.Path(".new-123"), []byte(`{"i": `), 0o600)
+	if err := s.Save("x.json", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(s.Path("")); len(entries) != 1 || entries[0].Name() != "x.json" {
+		t.Errorf("%v", entries)
+	}
+	os.WriteFile(s.Path("bad.json"), []byte("{"), 0o600)
+	if _, err := s.Load("bad.json", new(int)); err == nil || !strings.Contains(err.Error(), "bad.json: unexpected end of JSON input; mend it or remove it") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStoreLock(t *testing.T) {
+	dir := t.TempDir()
+	one, _ := OpenStore(dir)
+	two, _ := OpenStore(dir)
+	unlock, err := one.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Lock(); err == nil || !strings.Contains(err.Error(), "in use by another farlink") {
+		t.Errorf("%v", err)
+	}
+	unlock()
+	again, err := two.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}
+
+// A want that cannot be kept is not taken, and the engine goes on with the
+// one before.
+func TestApplyWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		runningIn(t, dir, func(t *testing.T, b *Box, bench *testBench) {
+			os.RemoveAll(dir)
+			w := Want{Link: Link{Profile: "geo/qirse-sat"}}
+			if _, err := b.Apply(t.Context(), "", w, Options{}); err == nil || !strings.Contains(err.Error(), "state file:") {
+				t.Errorf("%v", err)
+			}
+			e := bench.last()
+			if len(e.documents) != 3 || e.documents[2] != e.documents[0] {
+				t.Errorf("engine was told %d documents", len(e.documents))
+			}
+			if got, tag, _ := b.Want(""); got.Profile != "clear" || tag != "v0" {
+				t.Errorf("%s %+v", tag, got)
+			}
+		})
+	})
+}
