@@ -1,7 +1,7 @@
 // The strip at the top: what the box is and does, in one line.
 import { html } from './html.js'
 import { useEffect, useState } from './vendor/hooks.js'
-import { mine, pair, remember, set, store } from './store.js'
+import { going, mine, pair, remember, set, store } from './store.js'
 import { languages, speak, t } from './words.js'
 
 /** Shapes double the colours of the words of state. */
@@ -31,6 +31,12 @@ function Lease({ l }) {
   return html`<span class=${mine() ? 'ok' : 'warn'} title=${l.purpose}>${mine() ? t('lease_mine', rest) : t('lease_left', l.holder, rest)}</span>`
 }
 
+/** @param {{r: import('./types/api.js').RunBrief}} p */
+function Going({ r }) {
+  useSecond()
+  return html`<span class="ok" title=${r.title || r.id}>${t('run_on', r.id)} · ${left((Date.now() - Date.parse(r.begun)) / 1000)}</span>`
+}
+
 /** @param {{st: import('./types/api.js').Status}} p */
 export function Header({ st }) {
   const p = pair()
@@ -46,6 +52,7 @@ export function Header({ st }) {
     ${main && html`<span class="profile"><b>${main.profile}</b> <span class="dim">#${main.hash} · ${t('seed', main.seed)}</span></span>`}
     ${!store.online && html`<span class="bad" role="alert">${t('offline')}</span>`}
     <span class="grow"></span>
+    ${going() && html`<${Going} r=${going()} />`}
     <${Lease} l=${st.lease} />
     <${Switches} />
     <a href=${store.page === 'panel' ? '#/settings' : '#/'}>${store.page === 'panel' ? t('settings') : t('back')}</a>

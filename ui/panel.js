@@ -15,12 +15,13 @@ import './keys.js'
 function Notes() {
   return html`<div class="notes" role="log" aria-live="polite">
     ${store.notes.map(n => html`<p key=${n.id} class=${n.bad ? 'note badly' : 'note'} role=${n.bad ? 'alert' : undefined}>${n.text}
+      ${n.link && html` <a href=${n.link[0]} target="_blank" rel="noopener">${n.link[1]}</a>`}
       ${n.undo && html`<button onClick=${() => (n.undo?.(), set({ notes: store.notes.filter(x => x !== n) }))}>${t('undo')} <kbd>Z</kbd></button>`}
       <button aria-label=${t('dismiss')} onClick=${() => set({ notes: store.notes.filter(x => x !== n) })}>×</button></p>`)}
   </div>`
 }
 
-const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
+const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['R', 'key_r'], ['M', 'key_m'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
 
 function Help() {
   const close = () => set({ help: false })

@@ -4,7 +4,7 @@ import { html } from './html.js'
 import { useEffect, useState } from './vendor/hooks.js'
 import { asCurl, asPytest } from './api.js'
 import { number } from './chart.js'
-import { actions, current, may, mine, note, pair, set, store, ticks } from './store.js'
+import { actions, current, going, may, mine, note, pair, set, store, ticks } from './store.js'
 import { t } from './words.js'
 
 /** useTicks redraws with the samples, but not faster than each half second. */
@@ -113,6 +113,9 @@ export function Actions() {
     <${Act} label=${t('cut5')} k="C" write on=${() => actions.cut()} />
     <${Act} label=${t('flap')} k="P" write on=${actions.flap} />
     <${Act} label=${mine() ? t('give_lease') : t('take_lease')} k="L" write on=${actions.lease} />
+    <${Act} label=${going() ? t('stop_run') : t('start_run')} k="R" write on=${actions.run} pressed=${!!going()} />
+    <${Act} label=${t('mark')} k="M" write on=${actions.mark} />
+    <${Act} label=${t('report')} on=${actions.report} />
     <${Act} label=${t('undo')} k="Z" write on=${actions.undo} />
     <span class="grow"></span>
     <${Act} label=${t('copy_curl')} on=${() => copy(asCurl())} />

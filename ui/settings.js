@@ -93,10 +93,26 @@ function Audit() {
   </section>`
 }
 
+function Runs() {
+  const [all, keep] = useState(/** @type {import('./types/api.js').Run[]} */ ([]))
+  const load = () => attempt(async () => keep(await ask('GET', '/runs')))
+  useEffect(() => void load(), [store.status?.runs.length])
+  const remove = (/** @type {string} */ id) => attempt(async () => (await ask('DELETE', '/runs/' + id), await load()))
+  return html`<section class="card wide" aria-labelledby="runs"><h2 id="runs">${t('runs')}</h2>
+    <div class="scroll" tabindex="0"><table><thead><tr><th>${t('name')}</th><th>${t('begun')}</th><th>${t('verdict')}</th><th>${t('report')}</th><th>${t('remove')}</th></tr></thead>
+      <tbody>${all.map(r => html`<tr><td>${r.id} ${r.title}<small>${r.links.map(l => `${l.profile} #${l.hash} · ${t('seed', l.seed)}`).join(', ')}</small></td><td>${when(r.begun)}</td>
+        <td><span class="verdict" data-word=${r.verdict.word}>${t(r.verdict.word)}</span></td>
+        <td>${[['html', 'HTML'], ['csv', 'CSV'], ['json', 'JSON'], ['junit', 'JUnit']].map(([f, text]) => html`<a href=${`/api/v1/runs/${r.id}/report?format=${f}`} target="_blank" rel="noopener">${text}</a> `)}
+          ${r.capture && may('drive') && html`<a href=${`/api/v1/runs/${r.id}/pcap`}>pcap</a>`}</td>
+        <td><button disabled=${!may('drive') || r.phase === 'running'} onClick=${() => remove(r.id)}>${t('remove')}</button></td></tr>`)}</tbody></table></div>
+  </section>`
+}
+
 /** @param {{st: import('./types/api.js').Status, session: import('./types/api.js').SessionState}} p */
 export function Settings({ st, session }) {
   return html`<main id="main" class="settings">
     <${Editor} />
+    <${Runs} />
     ${may('admin') && html`<${Tokens} />`}
     <section class="card" aria-labelledby="box"><h2 id="box">${t('box')}</h2>
       <table><tbody>

@@ -12,7 +12,7 @@ import { t } from './words.js'
 /** @typedef {import('./types/api.js').Sample} Sample */
 /** @typedef {import('./types/api.js').SessionState} Session */
 /** @typedef {import('./types/api.js').Want} Want */
-/** @typedef {{id: number, text: string, bad?: boolean, undo?: () => void, until: number}} Note */
+/** @typedef {{id: number, text: string, bad?: boolean, undo?: () => void, link?: [string, string], until: number}} Note */
 
 export const store = {
   /** @type {Session|null} */ session: null,
@@ -61,6 +61,9 @@ const scopes = ['none', 'read', 'drive', 'admin']
 /** mine reports whether the lease is the user's own. */
 export const mine = () => store.status?.lease?.held && store.status.lease.holder === store.session?.name
 const query = () => ((store.status?.pairs.length || 0) > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '')
+
+/** going is the run that goes on on the pair that is shown. */
+export const going = () => store.status?.runs.find(r => r.pair === pair()?.name)
 
 /** @param {string} name */
 function seriesOf(name) {
@@ -148,6 +151,10 @@ function listen() {
   on('event', (/** @type {Event} */ v) => {
     if (!store.events.some(e => e.id === v.id && e.time === v.time)) set({ events: [...store.events.slice(-499), v] })
   })
+  on('mark', (/** @type {import('./types/api.js').MarkSaid} */ v) => {
+    const e = { id: 0, time: v.time, kind: 'mark', text: v.text, by: v.by }
+    set({ events: [...store.events.slice(-499), e] })
+  })
   on('capture', (/** @type {import('./types/api.js').CaptureSaved} */ v) => note(t('pcap_saved', v.why, v.id)))
   on('sample', (/** @type {Sample} */ v) => {
     for (const p of v.pairs) seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
@@ -207,6 +214,22 @@ export const actions = {
     if (c.armed) return location.assign('/api/v1/capture/pcap' + query())
     await ask('PUT', '/capture' + query(), { armed: true })
     note(t('pcap_armed'))
+  }),
+  run: () => attempt(async () => {
+    const on = going()
+    const id = on?.id || 'run-' + new Date().toISOString().replace(/[-:]|\..*/g, '')
+    await ask('PUT', `/runs/${id}` + query(), on ? { phase: 'stopped' } : {})
+    if (on) note(t('run_stopped', id), { link: [`/api/v1/runs/${id}/report`, t('report')] })
+  }),
+  mark: () => attempt(async () => {
+    const on = going()
+    if (!on) return note(t('no_run'))
+    await ask('POST', `/runs/${on.id}/marks`, { text: t('mark') + ' ' + new Date().toLocaleTimeString([], { hour12: false }) })
+  }),
+  report: () => attempt(async () => {
+    const id = going()?.id || (await ask('GET', '/runs'))[0]?.id
+    if (id) open(`/api/v1/runs/${id}/report`, '_blank', 'noopener')
+    else note(t('no_run'))
   }),
   undo() {
     const last = [...store.notes].reverse().find(n => n.undo)

@@ -9,7 +9,8 @@ const words = {
   lease_purpose: ['by hand, from the panel', '패널에서 수동 조작'], seed: ['seed %s', '시드 %s'], offline: ['no connection', '연결 끊김'],
   settings: ['Settings', '설정'], back: ['Back to the panel', '패널로 돌아가기'], pair: ['pair', '포트 쌍'], skip: ['Skip to the content', '본문으로 건너뛰기'],
   theme: ['Theme', '테마'], theme_auto: ['auto', '자동'], theme_light: ['light', '밝게'], theme_dark: ['dark', '어둡게'], language: ['Language', '언어'],
-  run_left: ['run %s', '시험 %s'],
+  run_on: ['run %s', '시험 %s'], start_run: ['Start run', '시험 시작'], stop_run: ['Stop run', '시험 종료'], mark: ['Mark', '표시'], report: ['Report', '보고서'],
+  run_stopped: ['%s has ended.', '%s 종료.'], no_run: ['No run goes on; start one first.', '진행 중인 시험이 없습니다. 먼저 시작하세요.'], runs: ['Runs', '시험'], begun: ['Begun', '시작'],
   // words of state
   STARTING: ['STARTING', '시작 중'], EMULATING: ['EMULATING', '에뮬레이션'], BYPASS: ['BYPASS', '우회'], CUT: ['CUT', '차단'], FAULT: ['FAULT', '장애'],
   VALID: ['VALID', '유효'], DEGRADED: ['DEGRADED', '저하'], INVALID: ['INVALID', '무효'],
@@ -48,7 +49,7 @@ const words = {
   good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
   reset_box: ['Reset to the boot state', '부팅 상태로 초기화'], keys_on: ['Single keys act', '단축키 사용'],
   // keys
-  key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'],
+  key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
   key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],
   // problems
   problem_leased: ['Another holds the lease', '다른 사용자가 사용권을 갖고 있습니다'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],

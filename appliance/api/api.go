@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"farlink/appliance/access"
+	"farlink/appliance/run"
 	"farlink/ui"
 )
 
@@ -61,8 +63,9 @@ type Server struct {
 	handler http.Handler
 	docs    *huma.OpenAPI
 	hub     *hub
-	past    history
+	past    run.History
 	taps    recorders
+	runs    *run.Keeper
 	counts  *counts
 }
 
@@ -97,7 +100,15 @@ func build(c Config) (*Server, error) {
 	if c.Audit == nil {
 		c.Audit, _ = access.OpenAudit("") // no file, no error
 	}
-	s := &Server{Config: c, hub: newHub(c.Now), counts: newCounts()}
+	keptIn := ""
+	if c.State != "" {
+		keptIn = filepath.Join(c.State, "runs")
+	}
+	runs, err := run.Open(keptIn, c.Now)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Config: c, runs: runs, hub: newHub(c.Now), counts: newCounts()}
 	files, err := newStatic(ui.Files)
 	if err != nil {
 		return nil, fmt.Errorf("panel: %w", err)
@@ -154,6 +165,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.historyOperations(a)
 	s.leaseOperations(a)
 	s.captureOperations(a)
+	s.runOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)
 	s.docs = a.OpenAPI()

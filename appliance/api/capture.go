@@ -109,7 +109,7 @@ func (s *Server) captureOperations(a huma.API) {
 		op.Description += " pcapng; each frame's fate is its comment, its first 216 bytes are kept."
 		op.Errors = append(op.Errors, http.StatusNotFound)
 		op.Responses = map[string]*huma.Response{"200": {Description: "A capture.",
-			Content: map[string]*huma.MediaType{typePcapng: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}}
+			Content: map[string]*huma.MediaType{typePcapng: binary}}}
 		return op
 	}
 	huma.Register(a, pcapng("get-capture-pcap", "/capture/pcap", "The last frames of a pair with their fates"), s.getPcap)
@@ -238,18 +238,7 @@ func (s *Server) write(r *capture.Recorder, id, about string) error {
 	if s.State == "" {
 		return fmt.Errorf("save capture %s: no state directory", id)
 	}
-	if err := os.MkdirAll(filepath.Join(s.State, "captures"), 0o700); err != nil {
-		return fmt.Errorf("save capture: %w", err)
-	}
-	f, err := os.OpenFile(s.capturePath(id), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("save capture: %w", err)
-	}
-	if err := r.Write(f, time.Time{}, about); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return keep(s.capturePath(id), func(f *os.File) error { return r.Write(f, time.Time{}, about) })
 }
 
 // saved lists the saved captures, oldest first.

@@ -24,7 +24,8 @@ func TestExamples(t *testing.T) {
 	if len(blocks) < 20 {
 		t.Fatalf("%d examples", len(blocks))
 	}
-	b := newBench(t)
+	dir := t.TempDir()
+	b := newBench(t, func(c *Config) { c.State = dir })
 	b.ask(readToken, "GET", "/api/v1/status", "")
 	for _, block := range blocks {
 		script, status := block[1], block[2]

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/run"
 )
 
 const (
-	sampleEvery = 100 * time.Millisecond
-	ringLength  = 2048 // messages that can be resumed: over three minutes
-	behindMost  = 64   // messages a client may be behind: over six seconds
+	ringLength = 2048 // messages that can be resumed: over three minutes
+	behindMost = 64   // messages a client may be behind: over six seconds
 )
 
 // message is one event of the stream, written once for all clients.
@@ -144,7 +144,7 @@ func (h *hub) load() (clients int, dropped uint64) {
 
 // Run takes samples, notices changes and passes events on, until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
-	tick := time.NewTicker(sampleEvery)
+	tick := time.NewTicker(run.Every)
 	defer tick.Stop()
 	events := s.Box.Subscribe(0)
 	defer func() { events.Close() }()
@@ -171,13 +171,17 @@ func (s *Server) Run(ctx context.Context) error {
 				continue
 			}
 			seen = e.ID
+			s.runs.Happened(e)
 			s.hub.publish("event", e)
 		case <-s.hub.kicked:
 			s.notice(s.Box.State())
 		case <-tick.C:
 			now := s.Box.State()
-			sample := between(old, now)
-			s.past.add(sample)
+			sample := run.Between(old, now)
+			s.past.Add(sample)
+			if err := s.runs.Add(sample, now); err != nil {
+				s.Log.Error("run", "error", err)
+			}
 			s.hub.publish("sample", sample)
 			s.notice(now)
 			s.record(inner, now)
@@ -188,7 +192,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // notice publishes the state when it is another than before.
 func (s *Server) notice(st appliance.State) {
-	status := Status{State: st, Lease: s.leaseState()}
+	status := s.statusOf(st)
 	if s.hub.seen(version(status)) {
 		s.hub.publish("state", status)
 	}

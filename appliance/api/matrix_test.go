@@ -128,7 +128,7 @@ func TestFuzz(t *testing.T) {
 		body := ""
 		if op.RequestBody != nil {
 			content := op.RequestBody.Content[typeJSON]
-			body = bend(d, text(d, b.server.docs, content.Schema, 0))
+			body = bend(d, anyText(d, b.server.docs, content.Schema, 0))
 		}
 		path := op.url()
 		for _, p := range op.Parameters {
@@ -154,8 +154,8 @@ func word(d *rand.Rand) string {
 		"99999999999999999999", "%00", "%F0%9F%9B%B0", "..", "drive", "x")
 }
 
-// text writes a JSON value of the schema, more or less.
-func text(d *rand.Rand, docs *huma.OpenAPI, s *huma.Schema, depth int) string {
+// anyText writes a JSON value of the schema, more or less.
+func anyText(d *rand.Rand, docs *huma.OpenAPI, s *huma.Schema, depth int) string {
 	if s != nil && s.Ref != "" {
 		s = docs.Components.Schemas.SchemaFromRef(s.Ref)
 	}
@@ -170,7 +170,7 @@ func text(d *rand.Rand, docs *huma.OpenAPI, s *huma.Schema, depth int) string {
 		var parts []string
 		for name, p := range s.Properties {
 			if d.IntN(2) == 0 {
-				parts = append(parts, fmt.Sprintf("%q:%s", name, text(d, docs, p, depth+1)))
+				parts = append(parts, fmt.Sprintf("%q:%s", name, anyText(d, docs, p, depth+1)))
 			}
 		}
 		if len(s.Properties) == 0 {
@@ -178,7 +178,7 @@ func text(d *rand.Rand, docs *huma.OpenAPI, s *huma.Schema, depth int) string {
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	case huma.TypeArray:
-		return "[" + text(d, docs, s.Items, depth+1) + "]"
+		return "[" + anyText(d, docs, s.Items, depth+1) + "]"
 	case huma.TypeInteger, huma.TypeNumber:
 		return pick(d, "0", "1", "-1", "1e400", "0.5", "18446744073709551615", "18446744073709551616")
 	case huma.TypeBoolean:

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"farlink/appliance"
+	"farlink/appliance/run"
 )
 
 // counts is what the API counts of itself.
@@ -54,13 +55,14 @@ var (
 	mLateness = metric("wire_lateness_seconds", "Actual minus intended departure, since the engine started.", "pair", "quantile")
 	mFloor    = metric("wire_floor_seconds", "The box's own latency at zero delay.", "pair")
 	mRestarts = metric("engine_restarts_total", "How often the engine had to be started again.", "pair")
+	mRun      = metric("run_info", "A run that goes on; always 1.", "run", "pair", "profile", "hash", "seed")
 	mLease    = metric("lease_held", "1 if somebody holds the lease.")
 	mStreams  = metric("stream_clients", "Open event streams.")
 	mDropped  = metric("stream_dropped_total", "Event streams dropped for being slow.")
 	mRequests = metric("api_requests_total", "Requests by operation and status.", "operation", "code")
 
 	allMetrics = []*prometheus.Desc{mBuild, mStart, mState, mVerdict, mEffect, mLink, mPackets, mArrived, mBytes, mOffered,
-		mHeld, mHeldB, mReading, mLateness, mFloor, mRestarts, mLease, mStreams, mDropped, mRequests}
+		mHeld, mHeldB, mReading, mLateness, mFloor, mRestarts, mRun, mLease, mStreams, mDropped, mRequests}
 )
 
 // words and verdicts in the order in which they are shown.
@@ -108,6 +110,12 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	for _, p := range st.Pairs {
 		collectPair(e, p)
 	}
+	for _, r := range c.s.runs.List() {
+		if r.Phase == run.Running && len(r.Links) > 0 {
+			l := r.Links[0]
+			e.gauge(mRun, 1, r.ID, r.Pair, l.Profile, l.Hash, strconv.FormatUint(l.Seed, 10))
+		}
+	}
 }
 
 func (c *counts) collect(e emitter) {
@@ -152,7 +160,7 @@ func collectPair(e emitter, p appliance.PairState) {
 
 func collectWay(e emitter, pair, way string, f appliance.WayFigures) {
 	e.count(mPackets, float64(f.PacketsOut), pair, way, "delivered")
-	e.count(mPackets, float64(f.EngineLost), pair, way, engineReason)
+	e.count(mPackets, float64(f.EngineLost), pair, way, run.EngineReason)
 	for reason, n := range f.Lost {
 		e.count(mPackets, float64(n), pair, way, reason)
 	}

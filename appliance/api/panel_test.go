@@ -15,7 +15,8 @@ import (
 // TestPanel goes through the panel as a person does: claim, log in, take the
 // lease, apply, undo, cut, freeze.
 func TestPanel(t *testing.T) {
-	b := newBench(t)
+	dir := t.TempDir()
+	b := newBench(t, func(c *Config) { c.State, c.Capture = dir, true })
 	web := openBrowser(t, 1360, 900)
 	web.open(b.url + "/")
 	web.text("Nobody has claimed this box yet")
@@ -42,6 +43,16 @@ func TestPanel(t *testing.T) {
 	}
 	web.key("z")
 	web.until("undone", `document.querySelector('.profile b').innerText === 'clear'`)
+
+	web.key("r")
+	web.text("Stop run")
+	web.key("m")
+	web.text("mark Mark")
+	web.key("r")
+	web.text("has ended")
+	if runs := b.server.runs.List(); len(runs) != 1 || len(runs[0].Marks) != 1 {
+		t.Errorf("runs %+v", runs)
+	}
 
 	web.key("/")
 	web.must("Input.insertText", map[string]any{"text": "qirse-sat"}, nil)

@@ -21,6 +21,7 @@ import (
 type Status struct {
 	appliance.State
 	Lease LeaseState `json:"lease"`
+	Runs  []RunBrief `json:"runs" doc:"The runs that go on."`
 }
 
 // pollMost is the longest that a long poll may wait.
@@ -75,8 +76,13 @@ func (s *Server) getStatus(ctx context.Context, in *statusInput) (*statusOutput,
 // version changes. The channel is taken first, so that no change is missed.
 func (s *Server) look() (Status, string, <-chan struct{}) {
 	changed := s.hub.changed()
-	status := Status{State: s.Box.State(), Lease: s.leaseState()}
+	status := s.statusOf(s.Box.State())
 	return status, version(status), changed
+}
+
+// statusOf adds what the API knows to a state of the box.
+func (s *Server) statusOf(st appliance.State) Status {
+	return Status{State: st, Lease: s.leaseState(), Runs: s.running()}
 }
 
 // version is a digest of what of the state is not a running figure.

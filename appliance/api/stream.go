@@ -15,6 +15,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/run"
 )
 
 const (
@@ -39,16 +40,16 @@ type streamInput struct {
 
 func (s *Server) streamOperations(a huma.API) {
 	op := operation("stream", http.MethodGet, "/stream", access.Read, reads, "What happens, as server-sent events")
-	op.Description += " First hello with the state, then sample ten times a second, state when it changes, event when something happens, capture when a trigger saved one. Ids begin at 1. A client that falls six seconds behind is dropped."
+	op.Description += " First hello with the state, then sample ten times a second, state when it changes, event when something happens, mark when one is put into a run, capture when a trigger saved one. Ids begin at 1. A client that falls six seconds behind is dropped."
 	op.Errors = append(op.Errors, http.StatusServiceUnavailable)
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "Messages without end.",
 		Content: map[string]*huma.MediaType{streamFormat: {Schema: &huma.Schema{
 			Type: huma.TypeArray, Description: "Each item is one message.",
 			Items: &huma.Schema{OneOf: []*huma.Schema{
-				messageSchema[Hello](a, "hello"), messageSchema[Sample](a, "sample"),
+				messageSchema[Hello](a, "hello"), messageSchema[run.Sample](a, "sample"),
 				messageSchema[Status](a, "state"), messageSchema[appliance.Event](a, "event"),
-				messageSchema[CaptureSaved](a, "capture"),
+				messageSchema[CaptureSaved](a, "capture"), messageSchema[MarkSaid](a, "mark"),
 			}}}}}}}
 	op.Metadata[longKey] = true
 	huma.Register(a, op, s.stream)
@@ -78,7 +79,7 @@ func (s *Server) stream(_ context.Context, in *streamInput) (*huma.StreamRespons
 		ctx.SetHeader("X-Accel-Buffering", "no")
 		st := s.Box.State()
 		hello := Hello{Version: st.Version, Started: st.Started, Resumed: resumed,
-			Interval: int(sampleEvery / time.Millisecond), Status: Status{State: st, Lease: s.leaseState()}}
+			Interval: int(run.Every / time.Millisecond), Status: s.statusOf(st)}
 		helloText, err := json.Marshal(hello)
 		if err != nil { // cannot be: the types are ours
 			return

@@ -231,6 +231,28 @@ export interface Login {
   token?: string
 }
 
+export interface Mark {
+  by?: string
+  /** Seconds since the run began. */
+  t_s: number
+  text: string
+  time: string
+}
+
+export interface MarkSaid {
+  by?: string
+  run: string
+  /** Seconds since the run began. */
+  t_s: number
+  text: string
+  time: string
+}
+
+export interface MarkWish {
+  /** What happened. */
+  text: string
+}
+
 export interface NewToken {
   created: string
   /** It stands in the configuration and cannot be revoked here. */
@@ -368,6 +390,46 @@ export interface Rule {
   vlan?: string
 }
 
+export interface Run {
+  begun: string
+  /** Who began it. */
+  by?: string
+  /** A capture of its last 30 s was kept. */
+  capture: boolean
+  /** Something else was asked of the pair meanwhile. */
+  changed: boolean
+  down: Totals
+  ended?: string
+  events: (Event)[]
+  /** Chosen by who began it. */
+  id: string
+  /** The links when it began. */
+  links: (LinkState)[]
+  marks: (Mark)[]
+  pair: string
+  phase: "running" | "stopped" | "interrupted"
+  samples: number
+  title?: string
+  up: Totals
+  /** The worst of the ledger's verdicts during the run. */
+  verdict: Verdict
+  /** What was asked of the pair when it began: this repeats the run. */
+  want: Want
+}
+
+export interface RunBrief {
+  begun: string
+  id: string
+  pair: string
+  title?: string
+}
+
+export interface RunWish {
+  /** running when not given. */
+  phase?: "running" | "stopped"
+  title?: string
+}
+
 export interface Sample {
   pairs: (PairSample)[]
   time: string
@@ -400,6 +462,8 @@ export interface Status {
   now: string
   /** The pairs of test ports, in the order of the configuration. */
   pairs: (PairState)[]
+  /** The runs that go on. */
+  runs: (RunBrief)[]
   /** When the daemon started. */
   started: string
   /** Version of the program. */
@@ -419,6 +483,23 @@ export interface Token {
 export interface TokenWish {
   /** How much it may do. */
   scope: "read" | "drive" | "admin"
+}
+
+export interface Totals {
+  /** Mean. */
+  delivered_bps: number
+  /** The greatest. */
+  lateness_p99_us: number
+  /** Frames lost by reason; engine is the box's own fault. */
+  lost?: Record<string, number>
+  lost_packets: number
+  /** Time that the figures are of. */
+  measured_s: number
+  /** Mean. */
+  offered_bps: number
+  /** Frames that left. */
+  packets: number
+  queue_max_ms: number
 }
 
 export interface Verdict {

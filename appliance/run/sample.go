@@ -1,4 +1,4 @@
-package api
+package run
 
 import (
 	"maps"
@@ -36,25 +36,24 @@ type WaySample struct {
 	Held      uint64            `json:"held_packets" doc:"Frames inside."`
 }
 
-// engineReason counts frames that the box itself lost.
-const engineReason = "engine"
+// EngineReason counts the frames that the box itself lost.
+const EngineReason = "engine"
 
-// between makes a sample of two states.
-func between(old, now appliance.State) Sample {
+// Between makes a sample of two states.
+func Between(old, now appliance.State) Sample {
 	s := Sample{Time: now.Now, Pairs: make([]PairSample, 0, len(now.Pairs))}
 	seconds := now.Now.Sub(old.Now).Seconds()
 	for i, p := range now.Pairs {
 		ps := PairSample{Name: p.Name}
-		var was *appliance.Figures
-		if i < len(old.Pairs) && old.Pairs[i].Name == p.Name && old.Pairs[i].Engine.PID == p.Engine.PID {
+		// An engine that was not there before began to count at 0.
+		was := &appliance.Figures{}
+		if i < len(old.Pairs) && old.Pairs[i].Name == p.Name && old.Pairs[i].Engine.PID == p.Engine.PID && old.Pairs[i].Figures != nil {
 			was = old.Pairs[i].Figures
 		}
-		if p.Figures != nil {
+		if p.Figures != nil && seconds > 0 {
 			ps.Lateness = p.Figures.LatenessP99
-			if was != nil && seconds > 0 {
-				ps.Down = flow(was.Down, p.Figures.Down, seconds)
-				ps.Up = flow(was.Up, p.Figures.Up, seconds)
-			}
+			ps.Down = flow(was.Down, p.Figures.Down, seconds)
+			ps.Up = flow(was.Up, p.Figures.Up, seconds)
 		}
 		read(&ps, p.Readings)
 		s.Pairs = append(s.Pairs, ps)
@@ -79,7 +78,7 @@ func flow(old, now appliance.WayFigures, seconds float64) WaySample {
 		}
 	}
 	if d := more(old.EngineLost, now.EngineLost); d > 0 {
-		causes[engineReason] = d
+		causes[EngineReason] = d
 		w.Lost += d
 	}
 	if len(causes) > 0 {

@@ -1,0 +1,339 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"farlink/appliance"
+)
+
+const (
+	runsMost   = 500     // on disk
+	fineMost   = 6000    // samples kept as they are: ten minutes; then by the second
+	linesMost  = 200_000 // of a series: fifty hours
+	documentAs = "run.json"
+	seriesAs   = "series.jsonl"
+	captureAs  = "tail.pcapng"
+)
+
+// Errors of a Keeper.
+var (
+	ErrID      = errors.New("want 1 to 64 letters, digits, dots, dashes or underscores")
+	ErrNoRun   = errors.New("no such run")
+	ErrExists  = errors.New("a run of that id has ended already; choose another id or delete it")
+	ErrBusy    = errors.New("another run goes on on the pair; stop it first")
+	ErrRunning = errors.New("the run goes on; stop it first")
+	ErrOver    = errors.New("the run has ended")
+	ErrMany    = fmt.Errorf("%d runs are kept, and more are not; delete some", runsMost)
+	ErrNowhere = errors.New("the box has no state directory to keep runs in")
+)
+
+// Keeper keeps the runs of a box in a directory: one directory a run, with a
+// document, the samples, and perhaps a capture. Its methods may be called
+// from several goroutines.
+type Keeper struct {
+	dir string
+	now func() time.Time
+
+	mu   sync.Mutex
+	runs map[string]*tape
+}
+
+// tape is a run with what it needs while it goes on.
+type tape struct {
+	Run
+	file *os.File
+	open []Dated // what the next sample by the second is made of
+	last time.Time
+}
+
+// Open reads the runs of the directory dir; "" keeps none. Runs that went on
+// when the daemon ended are interrupted.
+func Open(dir string, now func() time.Time) (*Keeper, error) {
+	k := &Keeper{dir: dir, now: now, runs: map[string]*tape{}}
+	if dir == "" {
+		return k, nil
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", documentAs))
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("runs: %w", err)
+		}
+		t := &tape{}
+		if err := json.Unmarshal(b, &t.Run); err != nil || t.ID != filepath.Base(filepath.Dir(file)) {
+			continue // not one of ours; it is left as it is
+		}
+		if t.Phase == Running {
+			t.Phase, t.Ended = Interrupted, t.Begun.Add(time.Duration(t.Down.Seconds*1e9))
+			if err := k.save(t); err != nil {
+				return nil, err
+			}
+		}
+		k.runs[t.ID] = t
+	}
+	return k, nil
+}
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (k *Keeper) path(id, name string) string { return filepath.Join(k.dir, id, name) }
+
+// save writes the document, whole or not at all.
+func (k *Keeper) save(t *tape) error {
+	b, err := json.MarshalIndent(t.Run, "", "  ")
+	if err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	file := k.path(t.ID, documentAs)
+	if err := os.WriteFile(file+".new", append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// Begin begins a run on a pair. Beginning the run that goes on changes
+// nothing, so that a request may be sent twice.
+func (k *Keeper) Begin(id, title, by string, p appliance.PairState) (Run, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dir == "" {
+		return Run{}, ErrNowhere
+	}
+	if !idForm.MatchString(id) {
+		return Run{}, ErrID
+	}
+	if t := k.runs[id]; t != nil {
+		if t.Phase == Running && t.Pair == p.Name {
+			return t.copy(), nil
+		}
+		return Run{}, ErrExists
+	}
+	if len(k.runs) >= runsMost {
+		return Run{}, ErrMany
+	}
+	for _, t := range k.runs {
+		if t.Phase == Running && t.Pair == p.Name {
+			return Run{}, ErrBusy
+		}
+	}
+	t := &tape{Run: Run{ID: id, Title: title, Pair: p.Name, By: by, Phase: Running, Begun: k.now().UTC(),
+		Want: p.Want, Links: p.Links, Verdict: appliance.Verdict{Word: appliance.Valid}, Marks: []Mark{}, Events: []appliance.Event{}}}
+	t.judge(p.Verdict)
+	if err := os.MkdirAll(filepath.Join(k.dir, id), 0o755); err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	f, err := os.OpenFile(k.path(id, seriesAs), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return Run{}, fmt.Errorf("run %s: %w", id, err)
+	}
+	t.file = f
+	if err := k.save(t); err != nil {
+		return Run{}, errors.Join(err, f.Close())
+	}
+	k.runs[id] = t
+	return t.copy(), nil
+}
+
+func (t *tape) copy() Run {
+	r := t.Run
+	r.Marks, r.Events = slices.Clone(r.Marks), slices.Clone(r.Events)
+	return r
+}
+
+// Stop ends a run; stopping one that has ended changes nothing.
+func (k *Keeper) Stop(id string) (Run, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.runs[id]
+	switch {
+	case t == nil:
+		return Run{}, ErrNoRun
+	case t.Phase != Running:
+		return t.copy(), nil
+	}
+	t.Phase, t.Ended = Stopped, k.now().UTC()
+	err := t.flush()
+	return t.copy(), errors.Join(err, t.file.Close(), k.save(t))
+}
+
+// Mark puts a mark into a run that goes on.
+func (k *Keeper) Mark(id, text, by string) (Mark, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.runs[id]
+	switch {
+	case t == nil:
+		return Mark{}, ErrNoRun
+	case t.Phase != Running:
+		return Mark{}, ErrOver
+	}
+	now := k.now().UTC()
+	m := Mark{now, now.Sub(t.Begun).Seconds(), text, by}
+	t.Marks = append(t.Marks, m)
+	return m, k.save(t)
+}
+
+// Delete removes a run that has ended.
+func (k *Keeper) Delete(id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.runs[id]
+	switch {
+	case t == nil:
+		return ErrNoRun
+	case t.Phase == Running:
+		return ErrRunning
+	}
+	delete(k.runs, id)
+	if err := os.RemoveAll(filepath.Join(k.dir, id)); err != nil {
+		return fmt.Errorf("run %s: %w", id, err)
+	}
+	return nil
+}
+
+// Get returns a run.
+func (k *Keeper) Get(id string) (Run, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t := k.runs[id]; t != nil {
+		return t.copy(), nil
+	}
+	return Run{}, ErrNoRun
+}
+
+// List returns all runs, the newest first.
+func (k *Keeper) List() []Run {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := make([]Run, 0, len(k.runs))
+	for _, t := range k.runs {
+		all = append(all, t.copy())
+	}
+	slices.SortFunc(all, func(a, b Run) int {
+		if c := b.Begun.Compare(a.Begun); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return all
+}
+
+// Add takes a sample into the runs that go on, with the state it is of.
+func (k *Keeper) Add(s Sample, st appliance.State) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var all error
+	for _, t := range k.runs {
+		i := slices.IndexFunc(s.Pairs, func(p PairSample) bool { return p.Name == t.Pair })
+		if t.Phase != Running || i < 0 || i >= len(st.Pairs) {
+			continue
+		}
+		all = errors.Join(all, t.add(s.Time, s.Pairs[i], st.Pairs[i]))
+	}
+	return all
+}
+
+func (t *tape) add(at time.Time, p PairSample, st appliance.PairState) error {
+	t.judge(st.Verdict)
+	t.Changed = t.Changed || !reflect.DeepEqual(t.Want, st.Want)
+	seconds := Every.Seconds()
+	if !t.last.IsZero() {
+		seconds = at.Sub(t.last).Seconds()
+	}
+	t.last = at
+	t.Down.add(p.Down, p.Lateness, seconds)
+	t.Up.add(p.Up, p.Lateness, seconds)
+	p.Readings = nil
+	t.open = append(t.open, Dated{at, p})
+	if t.Samples < fineMost || len(t.open) == perCoarse {
+		return t.flush()
+	}
+	return nil
+}
+
+// flush writes what is open as one sample.
+func (t *tape) flush() error {
+	if len(t.open) == 0 || t.Samples >= linesMost {
+		return nil
+	}
+	b, err := json.Marshal(fold(t.open))
+	t.open = t.open[:0]
+	if err == nil {
+		_, err = t.file.Write(append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	t.Samples++
+	return nil
+}
+
+// Happened takes an event into the runs that go on.
+func (k *Keeper) Happened(e appliance.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, t := range k.runs {
+		if t.Phase == Running && (e.Pair == "" || e.Pair == t.Pair) && len(t.Events) < eventsMost {
+			t.Events = append(t.Events, e)
+		}
+	}
+}
+
+// Samples returns the samples of a run, oldest first. A line cut short by a
+// crash is passed over.
+func (k *Keeper) Samples(id string) ([]Dated, error) {
+	if _, err := k.Get(id); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(k.path(id, seriesAs))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	defer f.Close()
+	var all []Dated
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var d Dated
+		if json.Unmarshal(lines.Bytes(), &d) == nil {
+			all = append(all, d)
+		}
+	}
+	return all, lines.Err()
+}
+
+// CapturePath is where a capture of the run's end belongs.
+func (k *Keeper) CapturePath(id string) string { return k.path(id, captureAs) }
+
+// Captured notes that the capture stands there.
+func (k *Keeper) Captured(id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.runs[id]
+	if t == nil {
+		return ErrNoRun
+	}
+	t.Capture = true
+	return k.save(t)
+}

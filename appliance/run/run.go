@@ -1,0 +1,89 @@
+package run
+
+import (
+	"time"
+
+	"farlink/appliance"
+)
+
+// Phase is how a run is.
+type Phase string
+
+// The phases.
+const (
+	Running     Phase = "running"
+	Stopped     Phase = "stopped"
+	Interrupted Phase = "interrupted" // the daemon ended before the run did
+)
+
+// Run is a stretch of time on a pair with a name.
+type Run struct {
+	ID    string    `json:"id" doc:"Chosen by who began it." example:"nightly-42"`
+	Title string    `json:"title,omitempty"`
+	Pair  string    `json:"pair"`
+	By    string    `json:"by,omitempty" doc:"Who began it."`
+	Phase Phase     `json:"phase" enum:"running,stopped,interrupted"`
+	Begun time.Time `json:"begun"`
+	Ended time.Time `json:"ended,omitzero"`
+
+	Want    appliance.Want        `json:"want" doc:"What was asked of the pair when it began: this repeats the run."`
+	Links   []appliance.LinkState `json:"links" doc:"The links when it began."`
+	Changed bool                  `json:"changed" doc:"Something else was asked of the pair meanwhile."`
+
+	Verdict appliance.Verdict `json:"verdict" doc:"The worst of the ledger's verdicts during the run."`
+	Down    Totals            `json:"down"`
+	Up      Totals            `json:"up"`
+	Marks   []Mark            `json:"marks"`
+	Events  []appliance.Event `json:"events"`
+	Samples int               `json:"samples"`
+	Capture bool              `json:"capture" doc:"A capture of its last 30 s was kept."`
+}
+
+// Mark is a point in a run with a text.
+type Mark struct {
+	Time time.Time `json:"time"`
+	At   float64   `json:"t_s" doc:"Seconds since the run began."`
+	Text string    `json:"text"`
+	By   string    `json:"by,omitempty"`
+}
+
+// Totals are the figures of one way over a run.
+type Totals struct {
+	Seconds   float64           `json:"measured_s" doc:"Time that the figures are of."`
+	Offered   float64           `json:"offered_bps" doc:"Mean."`
+	Delivered float64           `json:"delivered_bps" doc:"Mean."`
+	Packets   uint64            `json:"packets" doc:"Frames that left."`
+	Lost      uint64            `json:"lost_packets"`
+	Causes    map[string]uint64 `json:"lost,omitempty" doc:"Frames lost by reason; engine is the box's own fault."`
+	QueueMax  float64           `json:"queue_max_ms"`
+	Late      float64           `json:"lateness_p99_us" doc:"The greatest."`
+}
+
+// eventsMost bounds the events kept with a run.
+const eventsMost = 1000
+
+// add takes a sample into the totals.
+func (t *Totals) add(w WaySample, late, seconds float64) {
+	t.Offered = (t.Offered*t.Seconds + w.Offered*seconds) / (t.Seconds + seconds)
+	t.Delivered = (t.Delivered*t.Seconds + w.Delivered*seconds) / (t.Seconds + seconds)
+	t.Seconds += seconds
+	t.Packets += w.Packets
+	t.Lost += w.Lost
+	t.QueueMax = max(t.QueueMax, w.QueueMS)
+	t.Late = max(t.Late, late)
+	for reason, n := range w.Causes {
+		if t.Causes == nil {
+			t.Causes = map[string]uint64{}
+		}
+		t.Causes[reason] += n
+	}
+}
+
+var rank = map[appliance.Standing]int{appliance.Valid: 0, appliance.Degraded: 1, appliance.Invalid: 2}
+
+// judge keeps the worst verdict.
+func (r *Run) judge(v appliance.Verdict) {
+	if rank[v.Word] > rank[r.Verdict.Word] {
+		r.Verdict = v
+	}
+}
