@@ -110,6 +110,7 @@ func (l *loop) step() bool {
 	}
 	l.page.begin()
 	if n > 0 || due {
+		l.wait.frames += int(min(n, batch))
 		l.model(min(n, batch))
 	}
 	l.send()

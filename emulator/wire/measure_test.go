@@ -12,6 +12,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
+	"farlink/profiles"
 )
 
 // needMeasure skips what takes long and judges a machine rather than code.
@@ -134,6 +135,102 @@ func background(t *testing.T, r *rig, load bool) (stop func()) {
 	}()
 	time.Sleep(20 * time.Millisecond)
 	return func() { <-done }
+}
+
+// TestMeasureModel compares the wire with the profile clear in it, and with a
+// GEO link, to the bare one.
+func TestMeasureModel(t *testing.T) {
+	needMeasure(t)
+	r := newRig(t, netlab.Options{}, Config{})
+	clear, err := profiles.Lookup("clear")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]float64{}
+	for range 5 {
+		for name, doc := range map[string][]byte{"bare": nil, "plain": (&plain{}).doc(), "clear": documentOf(clear.Profile)} {
+			if _, err := r.Run(doc); err != nil {
+				t.Fatal(err)
+			}
+			tr, err := netlab.TCP(r.A, r.B, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{For: 500 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[name+" tcp"] = append(got[name+" tcp"], tr.Mbits())
+			got[name+" kpps"] = append(got[name+" kpps"], f.PerSecond()/1e3)
+			got[name+" loss ppm"] = append(got[name+" loss ppm"], f.Loss()*1e6)
+		}
+	}
+	for _, what := range []string{"tcp", "kpps", "loss ppm"} {
+		for _, name := range []string{"bare", "plain", "clear"} {
+			t.Logf("%-6s %-9s %7.0f  %.0f", name, what, median(got[name+" "+what]), got[name+" "+what])
+		}
+	}
+}
+
+// TestMeasureRate floods links of known rates with more than they carry and
+// counts, at the far end, what comes in a second and in tenths of one.
+func TestMeasureRate(t *testing.T) {
+	needMeasure(t)
+	r := newRig(t, netlab.Options{}, Config{})
+	for _, rate := range []link.Rate{64e3, 1e6, 10e6, 100e6, 300e6, 900e6} {
+		text := fmt.Sprintf("name = \"rate\"\nabout = \"a rate\"\n[up.queue]\nrate = %q\nlimit = \"500ms\"\n", rate)
+		p, problems := profiles.Parse([]byte(text))
+		if p == nil {
+			t.Fatal(problems)
+		}
+		if _, err := r.Run(documentOf(p)); err != nil {
+			t.Fatal(err)
+		}
+		size := 1250
+		if rate < 1e6 {
+			size = 100
+		}
+		s, err := netlab.Stream(r.A, r.B, netlab.StreamOptions{Size: size, Rate: int(1.2 * float64(rate) / 8 / float64(size)), For: 1600 * time.Millisecond, Wait: 600 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		long, short := rateErrors(s, rate, size)
+		t.Logf("%-9v sent at %.2f of it; over 1 s %+.3f %%, worst of 100 ms %+.2f %%; %v", rate, sentRate(s, size)/float64(rate), long*100, short*100, r.Stats().Reason)
+	}
+}
+
+func sentRate(s netlab.Streamed, size int) float64 {
+	n := len(s.SentAt)
+	return float64(n-1) * float64(size) * 8e9 / float64(s.SentAt[n-1]-s.SentAt[0])
+}
+
+// rateErrors compares the rate at which frames came, while the queue was
+// never empty, with the one asked for: over the second from the first
+// arrival after 0.3 s on, and the worst over the tenths in it.
+func rateErrors(s netlab.Streamed, rate link.Rate, size int) (long, short float64) {
+	var came []int64
+	for _, at := range s.CameAt {
+		if at != 0 {
+			came = append(came, at)
+		}
+	}
+	slices.Sort(came)
+	over := func(from, d int64) float64 {
+		i, _ := slices.BinarySearch(came, from)
+		j, _ := slices.BinarySearch(came, from+d)
+		if j >= len(came) {
+			j = len(came) - 1
+		}
+		// Whole frames between two arrivals: no rounding to the window.
+		return float64(j-i)*float64(size)*8e9/float64(came[j]-came[i])/float64(rate) - 1
+	}
+	begin := came[0] + 300_000_000
+	for k := range int64(10) {
+		if e := over(begin+k*100_000_000, 100_000_000); e > short || -e > short {
+			short = max(e, -e)
+		}
+	}
+	return over(begin, 1_000_000_000), short
 }
 
 // cpu returns the processor time that a process has used.

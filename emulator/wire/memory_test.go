@@ -24,11 +24,11 @@ func TestTooLargeADocumentIsRefused(t *testing.T) {
 }
 
 // 300 ms at 1 Gbit/s is 37.5 MB on the way: more than the UMEM's half, so
-// most of it lies in the ring. Here with a fifth of the rate for a second
-// and a half, five times as long: as much is held, none is lost.
+// most of it lies in the ring. Here with a third of the rate and three times
+// the delay: as much is held, none is lost.
 func TestLongDelayIsHeld(t *testing.T) {
-	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 1500 * link.Millisecond}).doc()})
-	f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Size: 1250, Rate: 20000, For: 1400 * time.Millisecond, Wait: 1700 * time.Millisecond})
+	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 900 * link.Millisecond}).doc()})
+	f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Size: 1250, Rate: 35000, For: 900 * time.Millisecond, Wait: 1100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

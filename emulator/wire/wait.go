@@ -25,6 +25,7 @@ type waiter struct {
 	// faster than one in 20 us the loop looks every coalesce ns instead.
 	windowEnd int64
 	wakes     int
+	frames    int // counted by the loop
 	busy      bool
 }
 
@@ -81,14 +82,14 @@ func (w *waiter) until(now, t, spin int64) {
 	unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&w.events[0])), uintptr(len(w.events)), ^uintptr(0), 0, 0)
 }
 
-// flooded reports whether the loop was put to sleep more than 100 times in
-// the last 2 ms, that is, woken about every 20 us or faster.
+// flooded reports whether frames come so fast that waking for each would
+// hurt: it begins when the loop went to sleep 100 times in 2 ms, that is, was
+// woken each 20 us, and lasts while as many frames come in as long.
 func (w *waiter) flooded(now int64) bool {
 	const window, many = 2_000_000, 100
 	if now >= w.windowEnd {
-		// While coalescing, sleeps are 50 us apart: 40 in a window.
-		w.busy = w.wakes >= many || w.busy && w.wakes >= window/int(max(w.coalesce, 1)+20_000)
-		w.wakes, w.windowEnd = 0, now+window
+		w.busy = w.wakes >= many || w.busy && w.frames >= many
+		w.wakes, w.frames, w.windowEnd = 0, 0, now+window
 	}
 	w.wakes++
 	return w.busy

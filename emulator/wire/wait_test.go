@@ -66,12 +66,13 @@ func TestWakeAndDataEndTheSleep(t *testing.T) {
 	}
 }
 
-// 100 sleeps within 2 ms are a flood; afterwards 50 in 2 ms keep it one (a
-// look each 50 us gives 28 at least), 5 do not.
+// 100 sleeps within 2 ms are a flood; while it lasts few sleeps are slept, but
+// 100 frames in 2 ms keep it one, 99 do not.
 func TestFlooded(t *testing.T) {
 	w := &waiter{coalesce: 50_000}
 	now := int64(0)
-	window := func(sleeps int) bool {
+	window := func(sleeps, frames int) bool {
+		w.frames = frames
 		for range sleeps {
 			w.flooded(now)
 		}
@@ -79,10 +80,10 @@ func TestFlooded(t *testing.T) {
 		return w.flooded(now)
 	}
 	for i, c := range []struct {
-		sleeps int
-		want   bool
-	}{{5, false}, {98, false}, {101, true}, {50, true}, {5, false}, {50, false}} {
-		if got := window(c.sleeps); got != c.want {
+		sleeps, frames int
+		want           bool
+	}{{5, 500, false}, {98, 100, false}, {101, 100, true}, {10, 100, true}, {10, 99, false}, {50, 500, false}} {
+		if got := window(c.sleeps, c.frames); got != c.want {
 			t.Errorf("window %d with %d sleeps: %v", i, c.sleeps, got)
 		}
 	}
