@@ -107,6 +107,11 @@ func (l *line) act(e *profiles.Entry, at link.Time) {
 	if e.Handover > 0 && s.ue != nil {
 		s.ue.Handover(at, e.Handover, s.profile.LTE.Mobility.Forwarding != "seamless")
 	}
+	if h, ok := l.stages[queue].(interface {
+		Interrupt(at link.Time, d link.Duration)
+	}); ok && e.Handover > 0 {
+		h.Interrupt(at, e.Handover)
+	}
 	if s.terminal == nil || l.way != link.Up {
 		return
 	}

@@ -143,3 +143,33 @@ func FuzzArrive(f *testing.F) {
 		}
 	})
 }
+
+// So it does on a 5G carrier and over low orbits: packets of the 200 ms wait,
+// none is lost, and fates do not depend on the driver.
+func TestHandoverElsewhere(t *testing.T) {
+	for _, table := range []string{
+		"[nr]\nprb = 50\n[nr.down]\nsinr = 20.0\n[nr.up]\nsinr = 20.0\n", "[leo]\ndown = \"20Mbit/s\"\nup = \"20Mbit/s\"\n",
+	} {
+		doc := table + "[down.queue]\nlimit = \"1MB\"\n[up.queue]\nlimit = \"1MB\"\n[[timeline]]\nat = \"1s\"\nhandover = \"200ms\"\n"
+		for _, w := range link.Ways {
+			arrivals := linktest.Arrivals(5, 400, 10*link.Millisecond)
+			log := linktest.Independent(t, func() link.Stage {
+				return &wayStage{one(t, parse(t, doc), 2), w}
+			}, arrivals, link.Time(20*link.Second))
+			linktest.Ordered(t, log)
+			during := 0
+			for _, p := range log.Delivered() {
+				came := arrivals[p.Seq].When
+				if came > link.Time(link.Second) && came < link.Time(1199*link.Millisecond) {
+					during++
+					if p.When < link.Time(1200*link.Millisecond) {
+						t.Errorf("%s %s: what came at %v left at %v", table, w, came.Seconds(), p.When.Seconds())
+					}
+				}
+			}
+			if during == 0 || len(log.Delivered()) != 400 {
+				t.Errorf("%s %s: %d came during it, %d delivered", table, w, during, len(log.Delivered()))
+			}
+		}
+	}
+}

@@ -313,8 +313,8 @@ func (e *Entry) checkActs(report link.Report, p *Profile) {
 	}
 	if e.Handover > 0 && p.LTE == nil {
 		for _, w := range link.Ways {
-			if s := p.Server(w); s != "queue" || p.Of(w).Trace != nil {
-				report("handover", e.Handover.String(), "a cell, or a plain queue without a trace, both ways; "+w.String()+" has "+s)
+			if s := p.Server(w); s != "leo" && s != "nr" && (s != "queue" || p.Of(w).Trace != nil) {
+				report("handover", e.Handover.String(), "a cell, a 5G carrier, low orbits, or a plain queue without a trace, both ways; "+w.String()+" has "+s)
 			}
 		}
 	}

@@ -219,6 +219,29 @@ func TestGap(t *testing.T) {
 	}
 }
 
+// An interruption of 100 ms in the midst of a packet of 1 ms, and before one
+// that finds the server idle.
+func TestInterrupt(t *testing.T) {
+	s, log := NewServer(Config{Down: 8 * link.MegabitPerSecond}, queue.Config{}, link.Down, draw(1)), &linktest.Log{}
+	const ms = second / 1000
+	s.Put(link.Packet{When: 500 * ms, Size: 1000}, log)
+	s.Interrupt(500*ms+ms/2, 100*link.Millisecond)
+	s.Put(link.Packet{When: 501 * ms, Seq: 1, Size: 1000}, log)
+	s.Run(700*ms, log)
+	s.Interrupt(800*ms, 100*link.Millisecond)
+	s.Put(link.Packet{When: 850 * ms, Seq: 2, Size: 1000}, log)
+	s.Run(second, log)
+	want := []link.Time{601 * ms, 602 * ms, 901 * ms}
+	for i, p := range log.Delivered() {
+		if p.When != want[i] {
+			t.Errorf("packet %d at %v, want %v", i, p.When.Seconds(), want[i].Seconds())
+		}
+	}
+	if len(log.Delivered()) != 3 {
+		t.Errorf("%d delivered", len(log.Delivered()))
+	}
+}
+
 // A saturated server carries the rate of each epoch exactly, over a change.
 func TestRateOfEpochs(t *testing.T) {
 	c := generator

@@ -111,6 +111,15 @@ func (s *Server) Run(now link.Time, out link.Sink) {
 	}
 }
 
+// Interrupt stops the way at an instant for a time, as a handover does:
+// packets wait.
+func (s *Server) Interrupt(at link.Time, d link.Duration) {
+	if s.busy && s.finish > at {
+		s.finish = s.finish.Add(d)
+	}
+	s.free = max(s.free, at.Add(d))
+}
+
 // Held returns what waits and what is in service.
 func (s *Server) Held() (packets, bytes int) {
 	packets, bytes = s.room.Len(), s.room.Bytes()

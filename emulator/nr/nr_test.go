@@ -211,6 +211,35 @@ func TestHandover(t *testing.T) {
 	}
 }
 
+// An interruption from outside, from 1.0 to 1.1 s, stops what is due in it,
+// what comes in it, and over a swap too; before and after it changes nothing.
+func TestInterrupt(t *testing.T) {
+	s, log := NewServer(hundred(), queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
+	put := func(at link.Time) { s.Put(link.Packet{When: at, Seq: uint64(at), Size: 100}, log) }
+	put(990 * ms)
+	put(999900 * us) // its slot would be that of 1000.5
+	s.Interrupt(1000*ms, 100*link.Millisecond)
+	put(1050 * ms)
+	next := NewServer(hundred(), queue.Config{}, link.Down, link.Draw{})
+	next.Inherit(1050*ms, s)
+	s.Drain(func(p link.Packet) { next.Adopt(1050*ms, p) })
+	s = next
+	put(1060 * ms)
+	s.Run(1150*ms, log)
+	put(1200 * ms)
+	s.Run(2*second, log)
+	// 990 + 0.5 of processing, slot 1981 is D, to 991.0, and 0.5 more.
+	want := []link.Time{991500 * us, 1101 * ms, 1101 * ms, 1101 * ms, 1201500 * us}
+	for i, p := range log.Delivered() {
+		if i >= len(want) || p.When != want[i] {
+			t.Errorf("packet of %v left at %v, want %v", link.Time(p.Seq).Seconds(), p.When.Seconds(), want)
+		}
+	}
+	if len(log.Delivered()) != len(want) {
+		t.Errorf("%d delivered", len(log.Delivered()))
+	}
+}
+
 // Shadowing moves the CQI; the rate follows, and out of reach packets wait.
 func TestShadowing(t *testing.T) {
 	c := Config{PRB: 50, Down: Radio{SINR: -5, Shadowing: 4, ShadowingTime: link.Second}}

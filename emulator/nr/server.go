@@ -39,6 +39,8 @@ type Server struct {
 	last link.Time
 
 	resume bool // the first packet to be adopted that waits is head
+
+	pause [2]link.Time // an interruption from outside: from, until
 }
 
 // usualRTT is the round-trip time that a queue without a limit is made for.
@@ -115,6 +117,9 @@ func (s *Server) own(at link.Time) link.Time {
 		if end := at/every*every + link.Time(s.c.Interruption); at < end {
 			at = end
 		}
+	}
+	if at >= s.pause[0] && at < s.pause[1] {
+		at = s.pause[1]
 	}
 	k := (at + s.slot - 1) / s.slot
 	for s.roles[k%link.Time(len(s.roles))] == 0 {
@@ -204,6 +209,15 @@ func (s *Server) fill(space int64, now, through link.Time, out link.Sink) {
 	}
 }
 
+// Interrupt stops the way at an instant for a time, as a handover does:
+// packets wait.
+func (s *Server) Interrupt(at link.Time, d link.Duration) {
+	s.pause = [2]link.Time{at, at.Add(d)}
+	if s.due != link.Never {
+		s.due = s.own(s.due)
+	}
+}
+
 // Held returns what waits and what is sent but not through.
 func (s *Server) Held() (packets, bytes int) {
 	packets, bytes = s.room.Len()+s.line.Len(), s.room.Bytes()+s.line.Bytes()
@@ -237,6 +251,7 @@ func (s *Server) Inherit(now link.Time, old link.Stage) {
 		return
 	}
 	s.sent, s.owed, s.left, s.resume, s.last = o.sent, o.owed, o.left, o.left > 0, o.last
+	s.pause = o.pause
 	s.room.Inherit(&o.room)
 	if o.due != link.Never {
 		s.due = s.own(o.due)
