@@ -73,8 +73,8 @@ func newSide(c Config, name, port string) *side {
 // pins is where the interception of a side is pinned.
 func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s.netns) }
 
-// Open makes the namespaces and starts the proxies. The test ports must be
-// free of other XDP programs. What it cannot finish it takes down again.
+// Open makes the namespaces and starts the proxies; frames reach them after
+// Join. What it cannot finish it takes down again.
 func Open(c Config) (*Path, error) {
 	p := &Path{config: c}
 	if c.Sides.Near {
@@ -112,11 +112,23 @@ func (p *Path) open(s *side) error {
 		return err
 	}
 	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins()}
-	if s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP); err != nil {
-		return err
-	}
-	return in(p.config.Netns, func() error { return s.join(p.config.Name) })
+	s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP)
+	return err
 }
+
+// Join leads the frames of the test ports to the proxies. The ports must be
+// free of other XDP programs.
+func (p *Path) Join() error {
+	for _, s := range p.sides {
+		if err := in(p.config.Netns, func() error { return s.join(p.config.Name) }); err != nil {
+			return fmt.Errorf("%s proxy: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// Sides returns which proxies there are.
+func (p *Path) Sides() Sides { return p.config.Sides }
 
 // join redirects between the test port and the proxy, in the kernel.
 func (s *side) join(pair string) error {

@@ -85,6 +85,9 @@ func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig 
 			t.Errorf("left behind: %s", left)
 		}
 	})
+	if err := r.path.Join(); err != nil {
+		t.Fatal(err)
+	}
 	a, b := r.path.Ends()
 	p, err := profiles.Lookup(profile)
 	if err != nil {
