@@ -137,26 +137,36 @@ func (p *pair) drive(ctx context.Context, from, to compiled, newRun bool) error 
 
 // merge returns want changed by the merge patch in doc.
 func merge(want Want, doc []byte) (Want, Problems) {
+	merged, bad := patched(want, doc)
+	if len(bad) > 0 {
+		return want, bad
+	}
+	return ParseWant(merged)
+}
+
+// patched returns the document of want, of whatever kind, changed by the
+// merge patch in doc.
+func patched(want any, doc []byte) ([]byte, Problems) {
 	change, err := decode(doc)
 	if err != nil {
-		return want, Problems{{Got: err.Error(), Want: "a JSON document"}}
+		return nil, Problems{{Got: err.Error(), Want: "a JSON document"}}
 	}
 	if _, ok := change.(map[string]any); !ok {
-		return want, Problems{{Got: "a patch that is not an object", Want: `an object, such as {"profile": "clear"}`}}
+		return nil, Problems{{Got: "a patch that is not an object", Want: `an object, such as {"profile": "clear"}`}}
 	}
 	old, err := json.Marshal(want)
 	if err != nil {
-		return want, Problems{{Got: err.Error(), Want: "a want"}}
+		return nil, Problems{{Got: err.Error(), Want: "a want"}}
 	}
 	tree, err := decode(old)
 	if err != nil {
-		return want, Problems{{Got: err.Error(), Want: "a want"}}
+		return nil, Problems{{Got: err.Error(), Want: "a want"}}
 	}
 	merged, err := json.Marshal(mergePatch(tree, change))
 	if err != nil {
-		return want, Problems{{Got: err.Error(), Want: "a want"}}
+		return nil, Problems{{Got: err.Error(), Want: "a want"}}
 	}
-	return ParseWant(merged)
+	return merged, nil
 }
 
 // decode reads JSON with its numbers as they stand: a seed has 64 bits.

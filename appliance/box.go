@@ -44,7 +44,7 @@ func Open(ctx context.Context, parts Parts) (*Box, error) {
 	for _, c := range parts.Pairs {
 		p := newPair(b, c)
 		b.pairs = append(b.pairs, p)
-		err = errors.Join(err, p.restore(), p.prepare(ctx))
+		err = errors.Join(err, p.restore(), p.restorePEP(), p.prepare(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -120,7 +120,7 @@ func (b *Box) reload(ctx context.Context, group *errgroup.Group, configs []PairC
 	b.pairs = pairs
 	b.mu.Unlock()
 	for _, p := range fresh {
-		if err := p.restore(); err != nil {
+		if err := errors.Join(p.restore(), p.restorePEP()); err != nil {
 			p.setWord(Fault, err.Error())
 		}
 		p.begin(ctx, group)
@@ -218,7 +218,9 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 		var err error
 		asked := p.ask(ctx, func() {
 			p.disruptEnd(by)
+			proxies := p.applyPEP(p.cfg.PEP, Options{By: by})
 			_, err = p.apply(ctx, p.cfg.Boot, Options{By: by, NewRun: true})
+			err = errors.Join(proxies, err)
 		})
 		all = errors.Join(all, asked, err)
 	}

@@ -14,6 +14,7 @@ const (
 	KindApplied  Kind = "applied"  // a want took effect
 	KindState    Kind = "state"    // a pair's word changed
 	KindLink     Kind = "link"     // a link event begins or ends
+	KindPEP      Kind = "pep"      // the wants of proxies changed
 	KindReset    Kind = "reset"    // the box went back to its boot state
 	KindReload   Kind = "reload"   // the configuration was read again
 	KindPort     Kind = "port"     // a port lost its carrier or got it back

@@ -50,6 +50,8 @@ type EngineConfig struct {
 	// Document says what the links are; Mode what to do with frames.
 	Document []byte
 	Mode     Mode
+	// PEP says which proxies stand in the path and what they do.
+	PEP PEP
 }
 
 // Engine moves the frames of one pair.
@@ -111,4 +113,6 @@ type PairConfig struct {
 	// Boot is what the pair does when nothing else was asked, and after a
 	// reset.
 	Boot Want `toml:"boot"`
+	// PEP is what the pair's proxies do when nothing else was asked.
+	PEP PEP `toml:"pep"`
 }

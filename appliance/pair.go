@@ -43,12 +43,17 @@ type pair struct {
 	hung     time.Time // since when the engine hangs
 	built    compiled
 	disrupts *disruption
+	// otherPath ends the session: the proxies that are wanted are others.
+	otherPath bool
 
 	mu      sync.Mutex
 	state   PairState // without what snapshot adds
 	dark    []string  // ports without a carrier
 	version uint64
 	engine  Engine // nil while there is none
+
+	pep        PEP
+	pepVersion uint64
 }
 
 func newPair(b *Box, c PairConfig) *pair {
@@ -88,6 +93,9 @@ func (p *pair) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return p.release()
 		}
+		if errors.Is(err, errOtherPath) {
+			continue
+		}
 		if time.Since(began) > steady {
 			retry = firstRetry
 		}
@@ -106,7 +114,7 @@ func (p *pair) session(ctx context.Context) (err error) {
 	}
 	starting, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()
-	engine, err := p.box.engines.Start(starting, EngineConfig{p.box.name, p.cfg, p.built.document, p.mode()})
+	engine, err := p.box.engines.Start(starting, EngineConfig{p.box.name, p.cfg, p.built.document, p.mode(), p.pep})
 	if err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
@@ -159,6 +167,10 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 			}
 		case f := <-p.calls:
 			f()
+			if p.otherPath {
+				p.otherPath = false
+				return errOtherPath
+			}
 		case <-p.disrupts.due():
 			p.disruptOn(ctx)
 		case <-look.C:

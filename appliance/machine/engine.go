@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/split"
 	"farlink/emulator"
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
@@ -20,15 +22,18 @@ import (
 const silence = 500 * link.Millisecond
 
 // Engines are engines that drive the real ports, each a process of its
-// own.
-type Engines struct{}
+// own, and the proxies beside them.
+type Engines struct {
+	mu    sync.Mutex
+	paths map[string]*split.Path // by wireName; they outlive an engine
+}
 
 // wireName names a pair for the kernel: its pins must be one's own among all
 // boxes of the machine.
 func wireName(box, pair string) string { return box + "-" + pair }
 
 // Start starts an engine and waits until frames pass it.
-func (Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.Engine, error) {
+func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.Engine, error) {
 	mode, err := steer.ParseMode(string(c.Mode))
 	if err != nil {
 		return nil, err
@@ -37,11 +42,19 @@ func (Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.E
 	if err != nil {
 		return nil, err
 	}
+	path, err := k.path(c)
+	if err != nil {
+		return nil, err
+	}
+	a, b := c.Pair.A, c.Pair.B
+	if path != nil {
+		a, b = path.Ends()
+	}
 	// ctx bounds the start, not the life of the engine.
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	late := context.AfterFunc(ctx, kill)
 	e, err := wire.Start(life, wire.Config{
-		Pair: wireName(c.Box, c.Pair.Name), A: c.Pair.A, B: c.Pair.B, Netns: c.Pair.Netns,
+		Pair: wireName(c.Box, c.Pair.Name), A: a, B: b, Netns: c.Pair.Netns,
 		Fallback: fallback, Patience: time.Duration(c.Pair.FailAfter), Memory: c.Pair.Memory, Doc: c.Document,
 	})
 	if late(); err != nil {
@@ -54,12 +67,16 @@ func (Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.E
 			return nil, errors.Join(err, running.Close())
 		}
 	}
+	if path != nil {
+		return newProxied(running, path), nil
+	}
 	return running, nil
 }
 
-// Remove takes the pair's program off its ports and forgets its pins.
-func (Engines) Remove(box string, p appliance.PairConfig) error {
-	return wire.Remove(wireName(box, p.Name))
+// Remove takes the pair's programs off its ports, and the proxies away.
+func (k *Engines) Remove(box string, p appliance.PairConfig) error {
+	name := wireName(box, p.Name)
+	return errors.Join(k.dropPath(name), wire.Remove(name))
 }
 
 // wireEngine is an engine that runs.

@@ -44,6 +44,7 @@ type Config struct {
 type Path struct {
 	config Config
 	sides  []*side
+	ended  chan string
 }
 
 // side is one proxy and the wire between it and its test port.
@@ -76,7 +77,7 @@ func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s
 // Open makes the namespaces and starts the proxies; frames reach them after
 // Join. What it cannot finish it takes down again.
 func Open(c Config) (*Path, error) {
-	p := &Path{config: c}
+	p := &Path{config: c, ended: make(chan string, 2)}
 	if c.Sides.Near {
 		p.sides = append(p.sides, newSide(c, "near", c.A))
 	}
@@ -112,9 +113,18 @@ func (p *Path) open(s *side) error {
 		return err
 	}
 	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins()}
-	s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP)
-	return err
+	if s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP); err != nil {
+		return err
+	}
+	go func() {
+		<-s.proxy.Done()
+		p.ended <- s.name
+	}()
+	return nil
 }
+
+// Ended yields the side of a proxy whose process has ended.
+func (p *Path) Ended() <-chan string { return p.ended }
 
 // Join leads the frames of the test ports to the proxies. The ports must be
 // free of other XDP programs.
@@ -251,4 +261,16 @@ func onThread(f func() error) error {
 		done <- f()
 	}()
 	return <-done
+}
+
+// Alive reports whether every proxy's process runs.
+func (p *Path) Alive() bool {
+	for _, s := range p.sides {
+		select {
+		case <-s.proxy.Done():
+			return false
+		default:
+		}
+	}
+	return true
 }

@@ -25,6 +25,9 @@ func main() {
 	if wire.IsEngine() {
 		os.Exit(wire.Main(machine.Build))
 	}
+	if os.Getenv(machine.ProxyVariable) != "" {
+		os.Exit(proxy())
+	}
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -84,7 +84,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.box, err = appliance.Open(ctx, appliance.Parts{
 		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
 		Ports:   machine.Ports{Store: d.store, Listen: d.config.API.Listen},
-		Engines: machine.Engines{},
+		Engines: new(machine.Engines),
 	})
 	if err != nil {
 		return errors.Join(err, d.listen.Close())

@@ -1,0 +1,141 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"farlink/appliance"
+	"farlink/appliance/split"
+	"farlink/emulator/wire"
+	"farlink/pep"
+)
+
+// ProxyVariable, in the environment, makes this program a proxy: main calls
+// pep.Main with the socket that is descriptor 3.
+const ProxyVariable = "FARLINK_PROXY"
+
+// proxyCommand is this program in its proxy role.
+func proxyCommand() *exec.Cmd {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), ProxyVariable+"=1")
+	c.Stderr = os.Stderr
+	return c
+}
+
+// path returns the split path that c asks for: the one there is, if it has
+// the same sides, else a new one; nil when c asks for none.
+func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
+	name := wireName(c.Box, c.Pair.Name)
+	sides := split.Sides{Near: c.PEP.Near, Far: c.PEP.Far}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	old := k.paths[name]
+	if old != nil && old.Sides() == sides && old.Alive() {
+		return old, old.Configure(c.PEP.Config)
+	}
+	if old != nil {
+		delete(k.paths, name)
+		if err := old.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if !c.PEP.On() {
+		return nil, split.Remove(name) // of a daemon before this one
+	}
+	p, err := split.Open(split.Config{
+		Name: name, Netns: c.Pair.Netns, A: c.Pair.A, B: c.Pair.B, MTU: c.Pair.MTU,
+		Sides: sides, PEP: c.PEP.Config, Command: proxyCommand,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("proxies: %w", err)
+	}
+	// The test ports are the proxies' now, not the engine's.
+	if err := errors.Join(wire.Remove(name), p.Join()); err != nil {
+		return nil, errors.Join(fmt.Errorf("proxies: %w", err), p.Close())
+	}
+	if k.paths == nil {
+		k.paths = map[string]*split.Path{}
+	}
+	k.paths[name] = p
+	return p, nil
+}
+
+// dropPath takes the proxies of a pair away.
+func (k *Engines) dropPath(name string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.paths[name]
+	delete(k.paths, name)
+	if p == nil {
+		return split.Remove(name)
+	}
+	return p.Close()
+}
+
+// proxiedEngine is an engine whose link lies between proxies.
+type proxiedEngine struct {
+	*wireEngine
+	path *split.Path
+	done chan struct{}
+	err  error // why done
+}
+
+// newProxied also ends when a proxy does: both are then started again.
+func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
+	p := &proxiedEngine{wireEngine: e, path: path, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		select {
+		case <-e.Done():
+			p.err = e.Err()
+		case side := <-path.Ended():
+			p.err = fmt.Errorf("%s proxy ended", side)
+		}
+	}()
+	return p
+}
+
+// Done is closed when the engine or a proxy has ended by itself.
+func (e *proxiedEngine) Done() <-chan struct{} { return e.done }
+
+// Err says why.
+func (e *proxiedEngine) Err() error {
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return nil
+	}
+}
+
+// Configure changes what the proxies do.
+func (e *proxiedEngine) Configure(c pep.Config) error { return e.path.Configure(c) }
+
+// Proxies returns the state of each.
+func (e *proxiedEngine) Proxies() (all []appliance.Proxy, err error) {
+	e.path.Proxies(func(side string, p *pep.Process) {
+		s, asked := p.Status()
+		err = errors.Join(err, asked)
+		all = append(all, appliance.Proxy{Side: side, PID: p.PID(), Status: s})
+	})
+	return all, err
+}
+
+// Splits lists split connections of a side; "" is the first there is.
+func (e *proxiedEngine) Splits(side string, offset, most int) (page []appliance.Split, total int, err error) {
+	found := false
+	e.path.Proxies(func(name string, p *pep.Process) {
+		if found || side != "" && side != name {
+			return
+		}
+		found = true
+		var flows []pep.Flow
+		flows, total, err = p.Flows(offset, most)
+		for _, f := range flows {
+			page = append(page, appliance.Split{Side: name, Flow: f})
+		}
+	})
+	return page, total, err
+}
