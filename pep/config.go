@@ -20,7 +20,7 @@ type Config struct {
 	// Handshake is for SYNs that no rule matches. Default pass, so that
 	// nothing is split unless asked.
 	Handshake intercept.Action `toml:"handshake" json:"handshake"`
-	Rules     []Rule           `toml:"rules" json:"rules,omitempty"`
+	Rules     []Policy         `toml:"rules" json:"rules,omitempty"`
 	// LAN and WAN are the legs where no rule says otherwise: to the client's
 	// side of the box, and to the other.
 	LAN Leg `toml:"lan" json:"lan,omitzero"`
@@ -33,8 +33,8 @@ type Config struct {
 	DialTimeout link.Duration `toml:"dial_timeout" json:"dial_timeout,omitempty"`
 }
 
-// Rule is which connections, and their legs.
-type Rule struct {
+// Policy is which connections are split, and how their legs behave.
+type Policy struct {
 	intercept.Rule
 	LAN Leg `toml:"lan" json:"lan,omitzero"`
 	WAN Leg `toml:"wan" json:"wan,omitzero"`

@@ -161,6 +161,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.statusOperations(a)
 	s.profileOperations(a)
 	s.linkOperations(a)
+	s.pepOperations(a)
 	s.streamOperations(a)
 	s.historyOperations(a)
 	s.leaseOperations(a)

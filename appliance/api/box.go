@@ -20,6 +20,14 @@ type Box interface {
 	Patch(ctx context.Context, pair string, patch []byte, o appliance.Options) (appliance.Applied, error)
 	// Disrupt begins a link event.
 	Disrupt(ctx context.Context, pair string, d appliance.Disruption, by string) (appliance.Disruption, error)
+	// PEP is the state of a pair's proxies.
+	PEP(pair string) (appliance.PEPState, error)
+	// ApplyPEP makes want the proxies', all of it or nothing.
+	ApplyPEP(ctx context.Context, pair string, want appliance.PEP, o appliance.Options) (appliance.PEPState, error)
+	// PatchPEP lays a merge patch (RFC 7396) over the want of the proxies.
+	PatchPEP(ctx context.Context, pair string, patch []byte, o appliance.Options) (appliance.PEPState, error)
+	// Splits lists split connections, as the proxy of a side sees them.
+	Splits(pair, side string, offset, most int) ([]appliance.Split, int, error)
 	// Reset puts the box back to its boot state.
 	Reset(ctx context.Context, by string) error
 	// Engine is what drives a pair now, nil if nothing does.

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance"
+)
+
+func pepCommand() *cobra.Command {
+	return group("pep", "The proxies (PEP) of a running box", pepStatusCommand(), pepSetCommand())
+}
+
+func pepStatusCommand() *cobra.Command {
+	var to target
+	var pair string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show the proxies of a pair", Args: cobra.NoArgs,
+		Example: "  farlink pep status --lab lab",
+		RunE: func(c *cobra.Command, _ []string) error {
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			var s appliance.PEPState
+			if err := box.call(c.Context(), http.MethodGet, "/pep?"+url.Values{"pair": {pair}}.Encode(), nil, &s); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), s)
+			}
+			return printPEP(c.OutOrStdout(), s)
+		},
+	}
+	to.flags(c)
+	c.Flags().StringVar(&pair, "pair", "", "pair of ports, where the box has several")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printPEP(w io.Writer, s appliance.PEPState) error {
+	fmt.Fprintln(w, s.Want)
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if len(s.Proxies) > 0 {
+		fmt.Fprintln(t, "SIDE\tPROCESS\tFLOWS\tMOST\tSPLIT\tREFUSED\tUNREACHABLE\tRESET\tPASSED")
+	}
+	for _, p := range s.Proxies {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", p.Side, p.PID, p.Flows, p.MostFlows, p.Accepted, p.Refused, p.Unreachable, p.Resets, p.Intercept.Passed)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, p := range s.Proxies {
+		for name, why := range p.Missing {
+			fmt.Fprintf(w, "%s: congestion control %s is missing: %s\n", p.Side, name, why)
+		}
+	}
+	return nil
+}
+
+func pepSetCommand() *cobra.Command {
+	var to target
+	var pair, sides, handshake, congestion string
+	c := &cobra.Command{
+		Use: "set on|off", Short: "Switch the proxies of a pair on or off", Args: cobra.ExactArgs(1),
+		Long: `set switches the proxies of a pair on or off. Rules and everything else that
+the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
+		Example:   "  farlink pep set on --lab lab --sides both --congestion xlayer",
+		ValidArgs: []string{"on", "off"},
+		RunE: func(c *cobra.Command, args []string) error {
+			patch := map[string]any{"enabled": false, "near": false, "far": false}
+			switch {
+			case args[0] == "on":
+				patch = map[string]any{"enabled": true, "handshake": handshake, "near": sides != "far", "far": sides != "near", "wan": map[string]any{"congestion": congestion}}
+			case args[0] != "off":
+				return fmt.Errorf("%q: want on or off", args[0])
+			}
+			if sides != "near" && sides != "far" && sides != "both" {
+				return fmt.Errorf("--sides %q: want near, far or both", sides)
+			}
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			var s appliance.PEPState
+			if err := box.call(c.Context(), http.MethodPatch, "/pep?"+url.Values{"pair": {pair}}.Encode(), patch, &s); err != nil {
+				return err
+			}
+			return printPEP(c.OutOrStdout(), s)
+		},
+	}
+	to.flags(c)
+	f := c.Flags()
+	f.StringVar(&pair, "pair", "", "pair of ports, where the box has several")
+	f.StringVar(&sides, "sides", "both", "near (device side), far (network side) or both")
+	f.StringVar(&handshake, "handshake", "deferred", "deferred, early or pass")
+	f.StringVar(&congestion, "congestion", "cubic", "congestion control over the link: xlayer, hybla, cubic, bbr, …")
+	return c
+}
+
+func flowsCommand() *cobra.Command {
+	var to target
+	var pair, side string
+	var offset, limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "flows", Short: "List the split connections of a running box", Args: cobra.NoArgs,
+		Example: "  farlink flows --lab lab --side near",
+		RunE: func(c *cobra.Command, _ []string) error {
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			query := url.Values{"pair": {pair}, "offset": {strconv.Itoa(offset)}, "limit": {strconv.Itoa(limit)}}
+			if side != "" {
+				query.Set("side", side)
+			}
+			var page struct {
+				Total int               `json:"total"`
+				Flows []appliance.Split `json:"flows"`
+			}
+			if err := box.call(c.Context(), http.MethodGet, "/flows?"+query.Encode(), nil, &page); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), page)
+			}
+			return printFlows(c.OutOrStdout(), page.Total, page.Flows)
+		},
+	}
+	to.flags(c)
+	f := c.Flags()
+	f.StringVar(&pair, "pair", "", "pair of ports, where the box has several")
+	f.StringVar(&side, "side", "", "which proxy: near or far")
+	f.IntVar(&offset, "offset", 0, "leave out so many of the oldest")
+	f.IntVar(&limit, "limit", 100, "show at most so many")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printFlows(w io.Writer, total int, flows []appliance.Split) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "CLIENT\tSERVER\tSTATE\tUP\tDOWN\tTO CLIENT\tTO SERVER")
+	leg := func(cc string, cwnd uint32, rtt float64, retransmits uint32) string {
+		return fmt.Sprintf("%s cwnd %d rtt %.1fms retransmits %d", cc, cwnd, rtt, retransmits)
+	}
+	for _, f := range flows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", f.Client, f.Server, f.State, f.UpBytes, f.DownBytes,
+			leg(f.ToClient.Congestion, f.ToClient.Cwnd, f.ToClient.RTTms, f.ToClient.Retransmits),
+			leg(f.ToServer.Congestion, f.ToServer.Cwnd, f.ToServer.RTTms, f.ToServer.Retransmits))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d of %d split connections\n", len(flows), total)
+	return nil
+}
