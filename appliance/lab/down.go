@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"farlink/appliance/split"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
 )
@@ -28,7 +29,7 @@ func Down(ctx context.Context, name string) error {
 	pids := daemons(name)
 	err := end(ctx, pids, 15*time.Second)
 	err = errors.Join(err, end(ctx, inside(namespaces(name)), 2*time.Second))
-	err = errors.Join(err, steer.Remove(steer.Dir("lab-"+name+"-main")))
+	err = errors.Join(err, steer.Remove(steer.Dir("lab-"+name+"-main")), split.Remove("lab-"+name+"-main"))
 	err = errors.Join(err, netlab.Remove(namespaces(name)...))
 	err = errors.Join(err, os.RemoveAll(dir(name)))
 	// The directories above go with the last lab.

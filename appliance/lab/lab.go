@@ -46,6 +46,7 @@ type Options struct {
 	Seed    uint64
 	API     string    // address to listen on; port 0 takes a free one
 	MTU     int       // of all interfaces, in bytes; 0 is 1500
+	PEP     bool      // with a proxy at either side, its window following the link
 	Memory  link.Size // for frames in the links; 0 is the box's default
 }
 
@@ -142,6 +143,9 @@ func config(o Options, token string) string {
 		fmt.Fprintf(&b, "memory = %q\n", o.Memory)
 	}
 	fmt.Fprintf(&b, "\n[pairs.boot]\nprofile = %q\nseed = %d\n", o.Profile, o.Seed)
+	if o.PEP {
+		fmt.Fprint(&b, "\n[pairs.pep]\nnear = true\nfar = true\nenabled = true\nhandshake = \"deferred\"\n\n[pairs.pep.wan]\ncongestion = \"bbr\"\n")
+	}
 	return b.String()
 }
 

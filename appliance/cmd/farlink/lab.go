@@ -44,6 +44,7 @@ daemon running in the background. Several labs can stand at once.`,
 	f.StringVar(&o.Name, "name", "lab", "name of the lab")
 	f.StringVar(&o.Profile, "profile", "clear", "profile to start with")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the channel")
+	f.BoolVar(&o.PEP, "pep", false, "with a proxy (PEP) at either side of the link")
 	f.StringVar(&o.API, "api", "127.0.0.1:0", "address of the API; port 0 takes a free one")
 	f.IntVar(&o.MTU, "mtu", 1500, "MTU of the cables in bytes, up to 9202")
 	f.BoolVar(&asJSON, "json", false, "print the lab as JSON")
