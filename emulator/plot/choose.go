@@ -18,8 +18,8 @@ type quantity struct {
 	members     []member
 }
 
-// member is a column of a panel: the end of its name, after the way. The
-// legend is empty where the panel has no other.
+// member is a column of a panel: the end of its name, after the way. A legend
+// that begins with "(" is left out where the column is alone.
 type member struct {
 	column, legend string
 	style          Style
@@ -33,7 +33,7 @@ var quantities = []quantity{
 	{"grants", "Capacity", false, false, []member{{"requested_bps", "requested", Dashed}, {"granted_bps", "granted", Stairs}}},
 	{"rate", "Rate", false, false, []member{{"offered_bps", "offered", Area}, {"delivered_bps", "delivered", Solid}, {"rate_bps", "link", Dashed}}},
 	{"queue", "Queue", false, false, []member{{"queue_bytes", "", Solid}}},
-	{"delay", "One-way delay", false, false, []member{{"one_way_ms", "", Solid}, {"queueing_ms", "queueing", Area}}},
+	{"delay", "One-way delay", false, false, []member{{"one_way_ms", "(one way)", Solid}, {"queueing_ms", "queueing", Area}}},
 	{"loss", "Lost packets", false, false, []member{{"loss_packets", "", Bars}}},
 }
 
@@ -124,8 +124,11 @@ func (q quantity) panel(columns []Column, way string, several bool) []Panel {
 				continue
 			}
 			unit = m.column
-			p.Lines = append(p.Lines, Line{Name: m.legend, Style: m.style, Values: c.Values})
+			p.Lines = append(p.Lines, Line{Name: strings.Trim(m.legend, "()"), Style: m.style, Values: c.Values})
 		}
+	}
+	if len(p.Lines) == 1 && strings.HasPrefix(q.members[0].legend, "(") {
+		p.Lines[0].Name = ""
 	}
 	return p.measured(unit)
 }

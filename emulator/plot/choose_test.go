@@ -63,6 +63,15 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestDelays: a delay alone needs no legend, beside another it does.
+func TestDelays(t *testing.T) {
+	columns := []Column{{"up.one_way_ms", []float64{5}}, {"up.queueing_ms", []float64{7}}}
+	got := heads(Choose(columns, Choice{Ways: []string{"up"}}))
+	if !reflect.DeepEqual(got, []string{"One-way delay, ms: one way queueing"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestManyLinks: figures of one of several links.
 func TestManyLinks(t *testing.T) {
 	columns := []Column{{"sat.down.rate_bps", []float64{5}}, {"lte.down.rate_bps", []float64{7e9}}}

@@ -24,7 +24,7 @@ var recordedColumns = []struct {
 	name, as string
 	counts   bool
 }{
-	{"offered_bps", "offered_bps", false}, {"delivered_bps", "delivered_bps", false}, {"granted_bps", "granted_bps", false},
+	{"offered_bps", "offered_bps", false}, {"delivered_bps", "delivered_bps", false}, {"granted_bps", "rate_bps", false},
 	{"delay_ms", "one_way_ms", false}, {"queue_ms", "queueing_ms", false}, {"lost_packets", "loss_packets", true},
 }
 
