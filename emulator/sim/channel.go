@@ -2,50 +2,46 @@ package sim
 
 import "farlink/emulator/link"
 
-// channel is an emulator of one stage on one way; the other way is a wire.
-type channel struct {
-	way   link.Way
-	stage link.Stage
-	name  string
-	seq   [2]uint64
-}
+// Channel is an emulator of a stage a way: what a recorded channel is
+// replayed on, and a link for tests.
+type Channel struct {
+	// Ways are the stages, often chains; a way without one is a wire.
+	Ways [2]link.Stage
+	// Names are what the stages of each way are called in results.
+	Names [2][]string
 
-// NewChannel returns the stage, called name in results, as the emulator of
-// way w; frames of the other way pass at once. It is what a recorded channel
-// is replayed on.
-func NewChannel(w link.Way, s link.Stage, name string) Emulator {
-	return &channel{way: w, stage: s, name: name}
+	seq [2]uint64
 }
 
 // Arrive numbers the packet and puts it in.
-func (c *channel) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
+func (c *Channel) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
 	p := link.Packet{When: when, Seq: c.seq[w], Ref: ref, Size: uint16(len(frame))}
 	c.seq[w]++
-	if w == c.way {
-		c.stage.Put(p, out)
-	} else {
+	if c.Ways[w] == nil {
 		out.Deliver(p)
+		return
 	}
+	c.Ways[w].Put(p, out)
 }
 
-// Next returns when the stage is due.
-func (c *channel) Next(w link.Way) link.Time {
-	if w == c.way {
-		return c.stage.Next()
+// Next returns when the stage of the way is due.
+func (c *Channel) Next(w link.Way) link.Time {
+	if c.Ways[w] == nil {
+		return link.Never
 	}
-	return link.Never
+	return c.Ways[w].Next()
 }
 
-// Run runs the stage.
-func (c *channel) Run(w link.Way, now link.Time, out link.Sink) {
-	if w == c.way {
-		c.stage.Run(now, out)
+// Run runs the stage of the way.
+func (c *Channel) Run(w link.Way, now link.Time, out link.Sink) {
+	if c.Ways[w] != nil {
+		c.Ways[w].Run(now, out)
 	}
 }
 
 // Finish flips a bit of a corrupted frame behind its Ethernet header: which
 // one, the packet's number says.
-func (c *channel) Finish(p link.Packet, _ link.Way, frame []byte) {
+func (c *Channel) Finish(p link.Packet, _ link.Way, frame []byte) {
 	const header = 14
 	if p.Mark&link.Corrupted != 0 && len(frame) > header {
 		bit := link.NewDraw(0, "corrupt").Uint64(p.Seq) % uint64(8*(len(frame)-header))
@@ -53,26 +49,32 @@ func (c *channel) Finish(p link.Packet, _ link.Way, frame []byte) {
 	}
 }
 
-// Held returns what is inside.
-func (c *channel) Held(w link.Way) (packets, bytes int) {
-	if h, ok := c.stage.(interface{ Held() (int, int) }); ok && w == c.way {
+// Held returns what is inside the way.
+func (c *Channel) Held(w link.Way) (packets, bytes int) {
+	if h, ok := c.Ways[w].(interface{ Held() (int, int) }); ok {
 		return h.Held()
 	}
 	return 0, 0
 }
 
-// Probes yields the stage's figures.
-func (c *channel) Probes(w link.Way, now link.Time, yield func(int, link.Probe)) {
-	if p, ok := c.stage.(link.Prober); ok && w == c.way {
-		p.Probes(now, func(one link.Probe) { yield(0, one) })
+// Probes yields the figures of the way's stages.
+func (c *Channel) Probes(w link.Way, now link.Time, yield func(int, link.Probe)) {
+	stages := []link.Stage{c.Ways[w]}
+	if chain, ok := c.Ways[w].(*link.Chain); ok {
+		stages = chain.Stages()
+	}
+	for _, s := range stages {
+		if p, ok := s.(link.Prober); ok {
+			p.Probes(now, func(one link.Probe) { yield(0, one) })
+		}
 	}
 }
 
 // Links names the one link.
-func (c *channel) Links() []string { return []string{"main"} }
+func (c *Channel) Links() []string { return []string{"main"} }
 
-// Stages names the one stage.
-func (c *channel) Stages(link.Way, int) []string { return []string{c.name} }
+// Stages returns the names of the way.
+func (c *Channel) Stages(w link.Way, _ int) []string { return c.Names[w] }
 
-// Coupled reports false: a stage knows nothing of the other way.
-func (c *channel) Coupled() bool { return false }
+// Coupled reports false: the ways know nothing of each other.
+func (c *Channel) Coupled() bool { return false }

@@ -41,7 +41,7 @@ func TestRecordedReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text2, recorded2 := play(NewChannel(link.Up, trace.NewReplay(channel), "recording"))
+	text2, recorded2 := play(&Channel{Ways: [2]link.Stage{link.Up: trace.NewReplay(channel)}, Names: [2][]string{link.Up: {"recording"}}})
 	if text != text2 || !bytes.Equal(recorded, recorded2) {
 		t.Errorf("the replay of the recording differs")
 	}
@@ -52,7 +52,7 @@ func TestRecordedReplay(t *testing.T) {
 
 // TestChannel: the other way is a wire; a corrupted frame has one bit flipped.
 func TestChannel(t *testing.T) {
-	c := NewChannel(link.Up, &wait{delay: 5}, "wait")
+	c := &Channel{Ways: [2]link.Stage{link.Up: &wait{delay: 5}}}
 	p := &Ping{Name: "p", From: link.Up, Size: 98, Every: link.Second}
 	r := run(t, Config{Emulator: c, Senders: []Sender{p}, Until: link.Time(link.Second) - 1, Series: true})
 	if rtt := r.Flows[0].RTT; rtt == nil || rtt.Max != 5e-6 {

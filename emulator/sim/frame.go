@@ -20,8 +20,8 @@ type Flow struct {
 // Sizes of frames that can be sent: Ethernet's least without FCS, and what
 // link.Packet can say.
 const (
-	minFrame = 60
-	maxFrame = 65535
+	LeastFrame = 60
+	MostFrame  = 65535
 )
 
 // frames makes the frames of a flow; they differ only in size, so that one
@@ -67,7 +67,7 @@ func header(f Flow, w link.Way) []byte {
 
 // of returns the frame of that size for way w; it is valid until the next call.
 func (fr *frames) of(w link.Way, size int) []byte {
-	size = max(minFrame, min(size, maxFrame))
+	size = max(LeastFrame, min(size, MostFrame))
 	b := fr.buf[w]
 	for len(b) < size {
 		b = append(b, 0)

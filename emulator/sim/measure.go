@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"farlink/emulator/link"
+	"farlink/emulator/tally"
 )
 
 // Figures is what one notices of a link: what a profile promises and its
 // self-test compares.
 type Figures struct {
-	IdleRTT  Distribution `json:"idle_rtt"`       // of 98-byte pings, one a second
-	DownRate float64      `json:"down_rate_bps"`  // saturated, of 1,514-byte frames
-	UpRate   float64      `json:"up_rate_bps"`    //
-	DownLoss float64      `json:"down_loss"`      // share of frames lost on the air, not to queues
-	UpLoss   float64      `json:"up_loss"`        //
-	PingLoss float64      `json:"idle_ping_loss"` // share of pings without an answer in time
+	IdleRTT  tally.Distribution `json:"idle_rtt"`       // of 98-byte pings, one a second
+	DownRate float64            `json:"down_rate_bps"`  // saturated, of 1,514-byte frames
+	UpRate   float64            `json:"up_rate_bps"`    //
+	DownLoss float64            `json:"down_loss"`      // share of frames lost on the air, not to queues
+	UpLoss   float64            `json:"up_loss"`        //
+	PingLoss float64            `json:"idle_ping_loss"` // share of pings without an answer in time
 }
 
 // Effort is how long Measure looks. The zero value is the default.
@@ -34,8 +35,8 @@ const (
 // Sizes of the frames with which is measured: ping's default of 56 bytes of
 // data, and a full Ethernet frame without FCS.
 const (
-	pingFrame = 98
-	fullFrame = 1514
+	PingFrame = 98
+	FullFrame = 1514
 )
 
 // Measure takes the figures of a link in virtual time: pings over the idle
@@ -76,7 +77,7 @@ func (f *Figures) ping(build func() (Emulator, error), length link.Duration) err
 	if err != nil {
 		return fmt.Errorf("idle link: %w", err)
 	}
-	p := &Ping{Name: "ping", From: link.Up, Size: pingFrame, Every: link.Second, Start: link.Time(link.Second / 2), Stop: link.Time(length)}
+	p := &Ping{Name: "ping", From: link.Up, Size: PingFrame, Every: link.Second, Start: link.Time(link.Second / 2), Stop: link.Time(length)}
 	r, err := Run(Config{Emulator: e, Senders: []Sender{p}, Until: link.Time(length + 5*link.Second)})
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func saturate(build func() (Emulator, error), w link.Way, warm, length link.Dura
 	if err != nil {
 		return 0, 0, fmt.Errorf("saturated %s: %w", w, err)
 	}
-	g := &Greedy{Name: "greedy", Way: w, Size: fullFrame}
+	g := &Greedy{Name: "greedy", Way: w, Size: FullFrame}
 	r, err := Run(Config{Emulator: e, Senders: []Sender{g}, From: link.Time(warm), Until: link.Time(warm + length)})
 	if err != nil {
 		return 0, 0, err
@@ -110,7 +111,7 @@ func saturate(build func() (Emulator, error), w link.Way, warm, length link.Dura
 var queueReasons = [...]string{link.QueueFull.String(), link.HeadDropped.String(), link.EarlyDropped.String(), link.TimedOut.String()}
 
 // airLoss is the share of frames lost among those that no queue dropped.
-func airLoss(t Totals) float64 {
+func airLoss(t tally.Totals) float64 {
 	lost := int64(0)
 	for _, l := range t.Losses {
 		if !queued(l.Reason) {

@@ -2,36 +2,6 @@ package sim
 
 import "farlink/emulator/link"
 
-// pair is an emulator of two chains, for tests.
-type pair struct {
-	chains [2]*link.Chain
-	names  [2][]string
-	seq    [2]uint64
-}
-
-func (p *pair) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
-	p.chains[w].Put(link.Packet{When: when, Seq: p.seq[w], Ref: ref, Size: uint16(len(frame))}, out)
-	p.seq[w]++
-}
-func (p *pair) Next(w link.Way) link.Time                    { return p.chains[w].Next() }
-func (p *pair) Run(w link.Way, now link.Time, out link.Sink) { p.chains[w].Run(now, out) }
-func (p *pair) Finish(k link.Packet, _ link.Way, frame []byte) {
-	if k.Mark&link.Corrupted != 0 {
-		frame[len(frame)-1] ^= 1
-	}
-}
-func (p *pair) Held(w link.Way) (int, int)        { return p.chains[w].Held() }
-func (p *pair) Links() []string                   { return []string{"link"} }
-func (p *pair) Stages(w link.Way, _ int) []string { return p.names[w] }
-func (p *pair) Coupled() bool                     { return false }
-func (p *pair) Probes(w link.Way, now link.Time, yield func(int, link.Probe)) {
-	for _, s := range p.chains[w].Stages() {
-		if s, ok := s.(link.Prober); ok {
-			s.Probes(now, func(p link.Probe) { yield(0, p) })
-		}
-	}
-}
-
 // server is a queue of limit packets before a fixed rate: enough to check
 // this package against arithmetic.
 type server struct {
@@ -133,17 +103,17 @@ type way struct {
 	delay link.Duration
 }
 
-func newPair(down, up way) *pair {
-	p := &pair{}
+func newPair(down, up way) *Channel {
+	p := &Channel{}
 	for i, c := range [2]way{down, up} {
 		var stages []link.Stage
 		if c.rate > 0 {
 			stages = append(stages, &server{rate: c.rate, limit: c.limit})
-			p.names[i] = append(p.names[i], "queue")
+			p.Names[i] = append(p.Names[i], "queue")
 		}
 		stages = append(stages, c.air, &wait{delay: c.delay})
-		p.names[i] = append(p.names[i], "air", "path")
-		p.chains[i] = link.NewChain(stages...)
+		p.Names[i] = append(p.Names[i], "air", "path")
+		p.Ways[i] = link.NewChain(stages...)
 	}
 	return p
 }

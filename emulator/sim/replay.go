@@ -8,6 +8,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
+	"farlink/emulator/tally"
 )
 
 // Replay says how a capture is put on a link.
@@ -25,7 +26,7 @@ type Replay struct {
 type Summary struct {
 	Way     string  `json:"way"`
 	Seconds float64 `json:"seconds"` // from the first packet to the last fate
-	Totals
+	tally.Totals
 	Untimed   int64 `json:"untimed_packets,omitempty"`   // had no time stamp: took the one before
 	Backwards int64 `json:"backwards_packets,omitempty"` // were stamped before one that stands before them: took its time
 	Cut       int64 `json:"cut_packets,omitempty"`       // longer than a frame can be: cut to 65,535 bytes
@@ -80,7 +81,7 @@ type tape struct {
 	free    []uint32
 	scratch []byte
 	comment []byte
-	tally   tally
+	tally   tally.Tally
 	sum     Summary
 }
 
@@ -113,7 +114,7 @@ func (t *tape) play() (*Summary, error) {
 	}
 	t.sum.Way = t.Way.String()
 	t.sum.Seconds = t.last.Seconds()
-	t.sum.Totals = t.tally.totals(t.Emulator, t.Way, t.last.Sub(0))
+	t.sum.Totals = t.tally.Totals(t.Emulator, t.Way, t.last.Sub(0))
 	return &t.sum, nil
 }
 
@@ -133,12 +134,12 @@ func (t *tape) put(p pcap.Packet) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("packet %d of the capture is empty", t.count)
 	}
-	if p.Length > maxFrame {
+	if p.Length > MostFrame {
 		t.sum.Cut++
 	}
 	*s = held{frame: frame, kept: kept, id: t.count, at: t.now, left: 1}
 	t.count++
-	t.tally.arrive(len(frame))
+	t.tally.Arrive(len(frame))
 	t.Emulator.Arrive(t.Way, t.now, ref, frame, t)
 	t.clock.touched(t.Way)
 	return t.err
@@ -237,7 +238,7 @@ func (t *tape) Deliver(p link.Packet) {
 func (t *tape) Lose(p link.Packet, c link.Cause) {
 	s := &t.slots[p.Ref]
 	t.meet(s, link.Fate{Packet: p, Cause: c})
-	comment := "lost " + c.Reason.String() + " at " + place(t.Emulator, t.Way, p.Mark.Link(), c)
+	comment := "lost " + c.Reason.String() + " at " + tally.Place(t.Emulator, t.Way, p.Mark.Link(), c)
 	t.write(s, p.When, t.incoming(), pcap.Inbound, comment, pcap.Dropped, s.frame)
 	t.drops++
 	t.drop(p.Ref)
@@ -245,7 +246,7 @@ func (t *tape) Lose(p link.Packet, c link.Cause) {
 
 // meet counts a fate.
 func (t *tape) meet(s *held, f link.Fate) {
-	t.tally.meet(f, s.at, true)
+	t.tally.Meet(f, s.at, true)
 	if t.Meet != nil {
 		t.Meet(s.at, f)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"farlink/emulator/link"
+	"farlink/emulator/tally"
 )
 
 // Sender is a scripted source of packets with its receiver at the other end.
@@ -50,27 +51,27 @@ type Config struct {
 
 // Result is what a run showed.
 type Result struct {
-	Seconds float64      `json:"seconds"`
-	From    float64      `json:"measured_from_seconds"`
-	Down    Totals       `json:"down"`
-	Up      Totals       `json:"up"`
-	Flows   []FlowResult `json:"flows,omitempty"`
-	Series  *Series      `json:"series,omitempty"`
+	Seconds float64       `json:"seconds"`
+	From    float64       `json:"measured_from_seconds"`
+	Down    tally.Totals  `json:"down"`
+	Up      tally.Totals  `json:"up"`
+	Flows   []FlowResult  `json:"flows,omitempty"`
+	Series  *tally.Series `json:"series,omitempty"`
 }
 
 // FlowResult is what a sender saw.
 type FlowResult struct {
-	Name string        `json:"name"`
-	Down Totals        `json:"down"`
-	Up   Totals        `json:"up"`
-	RTT  *Distribution `json:"rtt,omitempty"`
+	Name string              `json:"name"`
+	Down tally.Totals        `json:"down"`
+	Up   tally.Totals        `json:"up"`
+	RTT  *tally.Distribution `json:"rtt,omitempty"`
 }
 
 // way returns the totals of a way.
-func (r *Result) way(w link.Way) Totals { return [2]Totals{r.Down, r.Up}[w] }
+func (r *Result) way(w link.Way) tally.Totals { return [2]tally.Totals{r.Down, r.Up}[w] }
 
 // way returns the totals of a way.
-func (f *FlowResult) way(w link.Way) Totals { return [2]Totals{f.Down, f.Up}[w] }
+func (f *FlowResult) way(w link.Way) tally.Totals { return [2]tally.Totals{f.Down, f.Up}[w] }
 
 // Net is the world as a sender sees it.
 type Net struct {
@@ -86,8 +87,8 @@ type Net struct {
 	free    []uint32
 	met     []link.Fate
 	way     link.Way // whose emulator is speaking
-	ways    [2]tally
-	rec     *recorder
+	ways    [2]tally.Tally
+	rec     *tally.Recorder
 }
 
 // flow is a sender with its frames, alarm and counts.
@@ -97,8 +98,8 @@ type flow struct {
 	index  int
 	alarm  link.Time
 	place  int // in the heap of alarms; -1 when not there
-	ways   [2]tally
-	rtt    *histogram
+	ways   [2]tally.Tally
+	rtt    *tally.Histogram
 }
 
 // slot is a packet under way; left counts its copies.
@@ -118,7 +119,7 @@ func Run(cfg Config) (*Result, error) {
 	}
 	n := &Net{cfg: cfg, clock: newClock(cfg.Emulator)}
 	if cfg.Series {
-		n.rec = newRecorder(cfg.Step)
+		n.rec = tally.NewRecorder(cfg.Step)
 	}
 	for i, s := range cfg.Senders {
 		f := &flow{sender: s, frames: newFrames(s.Flow()), index: i, place: -1, alarm: link.Never}
@@ -188,10 +189,10 @@ func (n *Net) Send(w link.Way, size int, note Note) {
 	ref := n.slot()
 	n.slots[ref] = slot{flow: f, sent: Sent{Way: w, At: n.Now, Note: note}, left: 1}
 	frame := f.frames.of(w, size)
-	n.ways[w].arrive(len(frame))
-	f.ways[w].arrive(len(frame))
+	n.ways[w].Arrive(len(frame))
+	f.ways[w].Arrive(len(frame))
 	if n.rec != nil {
-		n.rec.arrive(w, n.Now, len(frame))
+		n.rec.Arrive(w, n.Now, len(frame))
 	}
 	n.way = w
 	n.cfg.Emulator.Arrive(w, n.Now, ref, frame, n)
@@ -204,9 +205,9 @@ func (n *Net) RTT(d link.Duration) {
 		return
 	}
 	if n.current.rtt == nil {
-		n.current.rtt = &histogram{}
+		n.current.rtt = &tally.Histogram{}
 	}
-	n.current.rtt.add(d)
+	n.current.rtt.Add(d)
 }
 
 func (n *Net) slot() uint32 {
@@ -242,10 +243,10 @@ func (n *Net) dispatch() {
 			n.free = append(n.free, f.Packet.Ref)
 		}
 		measured := f.Packet.When >= n.cfg.From && f.Packet.When <= n.cfg.Until
-		n.ways[sent.Way].meet(f, sent.At, measured)
-		owner.ways[sent.Way].meet(f, sent.At, measured)
+		n.ways[sent.Way].Meet(f, sent.At, measured)
+		owner.ways[sent.Way].Meet(f, sent.At, measured)
 		if n.rec != nil {
-			n.rec.meet(sent.Way, f, sent.At)
+			n.rec.Meet(sent.Way, f, sent.At)
 		}
 		if n.cfg.Meet != nil {
 			n.cfg.Meet(sent.Way, sent.At, f)
@@ -259,14 +260,14 @@ func (n *Net) dispatch() {
 // sample notes the live figures at the end of a bucket.
 func (n *Net) sample() {
 	for _, w := range link.Ways {
-		n.cfg.Emulator.Probes(w, n.Now, func(i int, p link.Probe) { n.rec.sample(n.prefix(w, i), p) })
+		n.cfg.Emulator.Probes(w, n.Now, func(i int, p link.Probe) { n.rec.Sample(n.prefix(w, i), p) })
 	}
 	for _, f := range n.flows {
 		if p, ok := f.sender.(link.Prober); ok {
-			p.Probes(n.Now, func(p link.Probe) { n.rec.sample(f.sender.Flow().Name+".", p) })
+			p.Probes(n.Now, func(p link.Probe) { n.rec.Sample(f.sender.Flow().Name+".", p) })
 		}
 	}
-	n.rec.sampled++
+	n.rec.Sampled()
 }
 
 // prefix begins the names of a link's figures: "down.", and the link's name
@@ -281,21 +282,21 @@ func (n *Net) prefix(w link.Way, i int) string {
 func (n *Net) result() *Result {
 	r := &Result{Seconds: n.cfg.Until.Seconds(), From: n.cfg.From.Seconds()}
 	window := n.cfg.Until.Sub(n.cfg.From)
-	both := func(ways *[2]tally) (down, up Totals) {
-		return ways[0].totals(n.cfg.Emulator, link.Down, window), ways[1].totals(n.cfg.Emulator, link.Up, window)
+	both := func(ways *[2]tally.Tally) (down, up tally.Totals) {
+		return ways[0].Totals(n.cfg.Emulator, link.Down, window), ways[1].Totals(n.cfg.Emulator, link.Up, window)
 	}
 	r.Down, r.Up = both(&n.ways)
 	for _, f := range n.flows {
 		fr := FlowResult{Name: f.sender.Flow().Name}
 		fr.Down, fr.Up = both(&f.ways)
 		if f.rtt != nil {
-			d := f.rtt.distribution()
+			d := f.rtt.Distribution()
 			fr.RTT = &d
 		}
 		r.Flows = append(r.Flows, fr)
 	}
 	if n.rec != nil {
-		r.Series = n.rec.series(max(1, int((n.cfg.Until+link.Time(n.cfg.Step)-1)/link.Time(n.cfg.Step))))
+		r.Series = n.rec.Series(max(1, int((n.cfg.Until+link.Time(n.cfg.Step)-1)/link.Time(n.cfg.Step))))
 	}
 	return r
 }

@@ -14,7 +14,10 @@
 // without FCS, rates of results in bits per second of such frames.
 package sim
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/tally"
+)
 
 // Emulator is what this package needs of the links between two ports.
 type Emulator interface {
@@ -31,11 +34,7 @@ type Emulator interface {
 	// Probes yields the live figures of the way, with the index of the
 	// link to which each belongs.
 	Probes(w link.Way, now link.Time, yield func(link int, p link.Probe))
-	// Links names the links, in the order of their index.
-	Links() []string
-	// Stages names the stages of a link's way, in the order in which
-	// link.Cause counts them.
-	Stages(w link.Way, link int) []string
+	tally.Names
 	// Coupled reports whether what happens on one way can change when the
 	// other is due.
 	Coupled() bool

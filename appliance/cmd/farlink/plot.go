@@ -15,6 +15,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/plot"
 	"farlink/emulator/sim"
+	"farlink/emulator/tally"
 )
 
 func plotCommand() *cobra.Command {
@@ -88,7 +89,7 @@ func contains(list []string, s string) bool {
 
 func (d *drawing) run(c *cobra.Command, args []string) error {
 	f := plot.Figure{Title: d.title, Width: d.width}
-	var s *sim.Series
+	var s *tally.Series
 	var err error
 	if len(args) == 1 {
 		s, err = readSeries(c.InOrStdin(), args[0])
@@ -110,7 +111,7 @@ func (d *drawing) run(c *cobra.Command, args []string) error {
 }
 
 // simulate runs what is to be drawn.
-func (d *drawing) simulate(c *cobra.Command, f *plot.Figure) (*sim.Series, error) {
+func (d *drawing) simulate(c *cobra.Command, f *plot.Figure) (*tally.Series, error) {
 	s := &d.simulation
 	profile, err := s.source.load(c.InOrStdin())
 	if err != nil {
@@ -132,7 +133,7 @@ func (d *drawing) simulate(c *cobra.Command, f *plot.Figure) (*sim.Series, error
 }
 
 // columns returns the columns of a series as plot takes them.
-func columns(s *sim.Series) []plot.Column {
+func columns(s *tally.Series) []plot.Column {
 	out := make([]plot.Column, len(s.Columns))
 	for i, c := range s.Columns {
 		out[i] = plot.Column{Name: c.Name, Values: make([]float64, len(c.Values))}
@@ -147,7 +148,7 @@ func columns(s *sim.Series) []plot.Column {
 const seriesMost = 256 << 20
 
 // readSeries reads a series as JSON or CSV, told apart by the first byte.
-func readSeries(stdin io.Reader, name string) (*sim.Series, error) {
+func readSeries(stdin io.Reader, name string) (*tally.Series, error) {
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -164,7 +165,7 @@ func readSeries(stdin io.Reader, name string) (*sim.Series, error) {
 	if len(text) > seriesMost {
 		return nil, fmt.Errorf("%s: larger than 256MB, want a series", name)
 	}
-	s := &sim.Series{}
+	s := &tally.Series{}
 	if strings.HasPrefix(strings.TrimLeft(string(text[:min(len(text), 64)]), " \t\r\n"), "{") {
 		err = readSeriesJSON(s, text)
 	} else {
@@ -180,7 +181,7 @@ func readSeries(stdin io.Reader, name string) (*sim.Series, error) {
 }
 
 // readTable reads a series as CSV: t_s in even steps, then the columns.
-func readTable(s *sim.Series, text string) error {
+func readTable(s *tally.Series, text string) error {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func readTable(s *sim.Series, text string) error {
 	}
 	times := make([]float64, len(rows)-1)
 	for _, name := range rows[0][1:] {
-		s.Columns = append(s.Columns, sim.Column{Name: name})
+		s.Columns = append(s.Columns, tally.Column{Name: name})
 	}
 	for i, row := range rows[1:] {
 		if times[i], err = strconv.ParseFloat(row[0], 64); err != nil {
@@ -203,7 +204,7 @@ func readTable(s *sim.Series, text string) error {
 					return fmt.Errorf("line %d: %s %q: want a number or nothing", i+2, s.Columns[k].Name, cell)
 				}
 			}
-			s.Columns[k].Values = append(s.Columns[k].Values, sim.Value(v))
+			s.Columns[k].Values = append(s.Columns[k].Values, tally.Value(v))
 		}
 	}
 	step := times[1] - times[0]

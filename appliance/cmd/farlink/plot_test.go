@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
-	"farlink/emulator/sim"
+	"farlink/emulator/tally"
 )
 
 // TestPlot: a figure of a run, from the series that sim wrote, from the same
@@ -55,7 +55,7 @@ func TestPlot(t *testing.T) {
 func TestPlotRecorded(t *testing.T) {
 	const series = `{"pair":"main","time_s":[100,101,102,102.1,102.2],"lateness_p99_us":[1,1,1,1,1],"lost":{},
 		"down":{"offered_bps":[0,8,8,8,null],"lost_packets":[9,2,0,1,0]},"up":{"offered_bps":[0,0,0,0,0]}}`
-	var s sim.Series
+	var s tally.Series
 	if err := readSeriesJSON(&s, []byte(series)); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestPlotRecorded(t *testing.T) {
 	if s.Step != 100*link.Millisecond || len(offered) != 22 || offered[0] != 8 || offered[20] != 8 || !math.IsNaN(float64(offered[21])) {
 		t.Errorf("step %v, offered %v", s.Step, offered)
 	}
-	sum := sim.Value(0)
+	sum := tally.Value(0)
 	for _, v := range lost {
 		sum += v
 	}
@@ -77,7 +77,7 @@ func TestPlotRecorded(t *testing.T) {
 		`{"time_s":[0,1],"down":{"offered_bps":[1]}}`:       "down.offered_bps: 1 values, want 2",
 		`{"time_s":[0,1],"down":{"offered_bps":["a","b"]}}`: "invalid syntax",
 	} {
-		if err := readSeriesJSON(&sim.Series{}, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := readSeriesJSON(&tally.Series{}, []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

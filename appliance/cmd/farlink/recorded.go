@@ -7,15 +7,15 @@ import (
 	"math"
 
 	"farlink/emulator/link"
-	"farlink/emulator/sim"
+	"farlink/emulator/tally"
 )
 
 // recorded is a series as a box answers it (GET /api/v1/series): time stamps
 // at the end of each sample, in uneven steps, and columns a way.
 type recorded struct {
-	Time []float64              `json:"time_s"`
-	Down map[string][]sim.Value `json:"down"`
-	Up   map[string][]sim.Value `json:"up"`
+	Time []float64                `json:"time_s"`
+	Down map[string][]tally.Value `json:"down"`
+	Up   map[string][]tally.Value `json:"up"`
 }
 
 // recordedColumns are those that are drawn, and what a run calls them. What
@@ -32,7 +32,7 @@ var recordedColumns = []struct {
 const recordedMost = 432_000
 
 // readSeriesJSON reads a series of a run, or of a box.
-func readSeriesJSON(s *sim.Series, text []byte) error {
+func readSeriesJSON(s *tally.Series, text []byte) error {
 	var r recorded
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
@@ -44,7 +44,7 @@ func readSeriesJSON(s *sim.Series, text []byte) error {
 }
 
 // even brings a box's series to even steps, those of its finest part.
-func (r *recorded) even(s *sim.Series) error {
+func (r *recorded) even(s *tally.Series) error {
 	if len(r.Time) < 2 {
 		return errors.New("less than two samples, want more")
 	}
@@ -64,7 +64,7 @@ func (r *recorded) even(s *sim.Series) error {
 	s.Step = link.Duration(math.Round(step * 1e9))
 	for _, way := range []struct {
 		name    string
-		columns map[string][]sim.Value
+		columns map[string][]tally.Value
 	}{{"down.", r.Down}, {"up.", r.Up}} {
 		for _, c := range recordedColumns {
 			values := way.columns[c.name]
@@ -74,7 +74,7 @@ func (r *recorded) even(s *sim.Series) error {
 			if len(values) != len(r.Time) {
 				return fmt.Errorf("%s%s: %d values, want %d", way.name, c.name, len(values), len(r.Time))
 			}
-			s.Columns = append(s.Columns, sim.Column{Name: way.name + c.as, Values: r.spread(values, step, int(count)+1, c.counts)})
+			s.Columns = append(s.Columns, tally.Column{Name: way.name + c.as, Values: r.spread(values, step, int(count)+1, c.counts)})
 		}
 	}
 	return nil
@@ -82,8 +82,8 @@ func (r *recorded) even(s *sim.Series) error {
 
 // spread puts the values of samples, but for the first, whose length is not
 // known, into even steps.
-func (r *recorded) spread(values []sim.Value, step float64, count int, counts bool) []sim.Value {
-	out := make([]sim.Value, count)
+func (r *recorded) spread(values []tally.Value, step float64, count int, counts bool) []tally.Value {
+	out := make([]tally.Value, count)
 	at := 0
 	for i := 1; i < len(values); i++ {
 		end := min(int(math.Round((r.Time[i]-r.Time[0])/step)), count)

@@ -11,6 +11,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/sim"
+	"farlink/emulator/tally"
 )
 
 func replayCommand() *cobra.Command {
@@ -133,7 +134,7 @@ func printSummary(w io.Writer, s *sim.Summary) error {
 }
 
 // printTotals prints the lines of a way.
-func printTotals(w io.Writer, t sim.Totals) {
+func printTotals(w io.Writer, t tally.Totals) {
 	d := t.Delay
 	fmt.Fprintf(w, "delivered\t%d\t%s\n", t.Delivered, mbps(t.Rate))
 	if d.Count > 0 {
@@ -167,7 +168,7 @@ func printResult(w io.Writer, r *sim.Result) error {
 	for _, f := range r.Flows {
 		for _, way := range []struct {
 			name string
-			sim.Totals
+			tally.Totals
 		}{{"down", f.Down}, {"up", f.Up}} {
 			if way.In == 0 {
 				continue

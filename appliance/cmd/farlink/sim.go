@@ -14,6 +14,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
 	"farlink/emulator/sim"
+	"farlink/emulator/sim/load"
 	"farlink/emulator/trace"
 	"farlink/profiles"
 )
@@ -83,7 +84,7 @@ func (s *simulation) understand(c *cobra.Command) error {
 		return errors.New("--for, --after or --series without --load: want senders to run")
 	}
 	for _, text := range s.loads {
-		sender, err := sim.ParseLoad(text, s.source.seed)
+		sender, err := load.Parse(text, s.source.seed)
 		if err != nil {
 			return err
 		}
@@ -220,7 +221,9 @@ func (t tape) link(stdin io.Reader, s *source) (sim.Replay, error) {
 			return r, err
 		}
 		r.Header.Comment = fmt.Sprintf("recorded channel %s, way %v", t.channel, t.way)
-		r.Emulator = sim.NewChannel(t.way, trace.NewReplay(recording), "recording")
+		channel := &sim.Channel{}
+		channel.Ways[t.way], channel.Names[t.way] = trace.NewReplay(recording), []string{"recording"}
+		r.Emulator = channel
 		return r, nil
 	}
 	p, err := s.load(stdin)

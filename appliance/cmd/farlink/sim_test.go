@@ -10,6 +10,7 @@ import (
 
 	"farlink/emulator/pcap"
 	"farlink/emulator/sim"
+	"farlink/emulator/tally"
 )
 
 // call runs a command line and returns what it printed and its error.
@@ -88,7 +89,7 @@ func TestSimLoads(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Flows) != 2 || r.Flows[0].RTT.Count != 10 || r.Series != nil {
 		t.Errorf("%v in %s", err, text)
 	}
-	var s sim.Series
+	var s tally.Series
 	b, err := os.ReadFile(series)
 	if err == nil {
 		err = json.Unmarshal(b, &s)

@@ -1,4 +1,12 @@
-package sim
+// Package tally counts what became of packets: how many and how many bytes
+// were delivered, lost for which reason in which place, copied and marked; how
+// long they took; and all that over time.
+//
+//	Arrive ──▶ Tally ◀── Meet(fate)      ──▶ Totals
+//	       └─▶ Recorder ◀┘ ◀── Sample(probe) ──▶ Series
+//
+// Results are for people and programs: their JSON names end in the unit.
+package tally
 
 import (
 	"strconv"
@@ -6,24 +14,26 @@ import (
 	"farlink/emulator/link"
 )
 
-// tally counts what happened to the packets of one way or one flow.
-type tally struct {
+// Tally counts what happened to the packets of one way or one flow.
+type Tally struct {
 	in, delivered, lost           int64
 	bytesIn, bytesOut, bytesLost  int64
 	duplicated, corrupted, marked int64
 	reordered                     int64
 	window                        int64 // bytes delivered inside the measuring window
 	blames                        []blame
-	delay                         histogram
+	delay                         Histogram
 }
 
-func (t *tally) arrive(size int) {
+// Arrive counts a packet that came.
+func (t *Tally) Arrive(size int) {
 	t.in++
 	t.bytesIn += int64(size)
 }
 
-// meet counts a fate; sent is when the packet arrived.
-func (t *tally) meet(f link.Fate, sent link.Time, measured bool) {
+// Meet counts a fate; sent is when the packet arrived. Only what is measured
+// counts for rate and delay.
+func (t *Tally) Meet(f link.Fate, sent link.Time, measured bool) {
 	p := f.Packet
 	if f.Lost() {
 		t.lost++
@@ -42,7 +52,7 @@ func (t *tally) meet(f link.Fate, sent link.Time, measured bool) {
 	t.reordered += bit(p.Mark & link.Reordered)
 	if measured {
 		t.window += int64(p.Size)
-		t.delay.add(p.When.Sub(sent))
+		t.delay.Add(p.When.Sub(sent))
 	}
 }
 
@@ -61,7 +71,7 @@ type blame struct {
 }
 
 // blame counts a loss; the places where packets are lost are few.
-func (t *tally) blame(i int, c link.Cause) {
+func (t *Tally) blame(i int, c link.Cause) {
 	for k := range t.blames {
 		if b := &t.blames[k]; b.link == i && b.cause == c {
 			b.n++
@@ -99,13 +109,22 @@ type Totals struct {
 	Delay      Distribution `json:"delay"`      // arrival to departure, in the window
 }
 
-// totals completes the counts; window is the length of the measuring window.
-func (t *tally) totals(e Emulator, w link.Way, window link.Duration) Totals {
+// Names knows how links and their stages are called.
+type Names interface {
+	// Links names the links, in the order of their index.
+	Links() []string
+	// Stages names the stages of a link's way, in the order in which
+	// link.Cause counts them.
+	Stages(w link.Way, link int) []string
+}
+
+// Totals completes the counts of way w; window is how long was measured.
+func (t *Tally) Totals(n Names, w link.Way, window link.Duration) Totals {
 	out := Totals{
 		In: t.in, InBytes: t.bytesIn, Delivered: t.delivered, OutBytes: t.bytesOut,
 		Lost: t.lost, LostBytes: t.bytesLost, Held: t.in - t.delivered - t.lost,
 		Duplicated: t.duplicated, Corrupted: t.corrupted, Reordered: t.reordered, CEMarked: t.marked,
-		Delay: t.delay.distribution(),
+		Delay: t.delay.Distribution(),
 	}
 	if met := t.delivered + t.lost; met > 0 {
 		out.LossRatio = float64(t.lost) / float64(met)
@@ -114,8 +133,8 @@ func (t *tally) totals(e Emulator, w link.Way, window link.Duration) Totals {
 		out.Rate = float64(t.window*8) / window.Seconds()
 	}
 	for _, b := range t.blames {
-		l := Loss{Reason: b.cause.Reason.String(), Stage: place(e, w, b.link, b.cause), Packets: b.n}
-		if names := e.Links(); len(names) > 1 && b.link < len(names) {
+		l := Loss{Reason: b.cause.Reason.String(), Stage: Place(n, w, b.link, b.cause), Packets: b.n}
+		if names := n.Links(); len(names) > 1 && b.link < len(names) {
 			l.Link = names[b.link]
 		}
 		out.Losses = append(out.Losses, l)
@@ -123,10 +142,10 @@ func (t *tally) totals(e Emulator, w link.Way, window link.Duration) Totals {
 	return out
 }
 
-// place names the stage of a loss: "down/queue", or its number if it has no
+// Place names the stage of a loss on link i: "down/queue", or its number if it has no
 // name.
-func place(e Emulator, w link.Way, i int, c link.Cause) string {
-	if names := e.Stages(w, i); int(c.Stage) < len(names) {
+func Place(n Names, w link.Way, i int, c link.Cause) string {
+	if names := n.Stages(w, i); int(c.Stage) < len(names) {
 		return w.String() + "/" + names[c.Stage]
 	}
 	return w.String() + "/" + strconv.Itoa(int(c.Stage))

@@ -1,4 +1,4 @@
-package sim
+package tally
 
 import (
 	"math/bits"
@@ -10,9 +10,9 @@ import (
 // percentile is off by at most 0.2 %.
 const subBits = 8
 
-// histogram counts durations in cells that widen with the value; each octave
+// Histogram counts durations in cells that widen with the value; each octave
 // is made when something falls into it.
-type histogram struct {
+type Histogram struct {
 	octaves  [64 - subBits]*[1 << subBits]uint32
 	count    int64
 	sum      int64 // ns
@@ -39,7 +39,8 @@ func middle(octave, index int) link.Duration {
 	return link.Duration((uint64(index)|1<<subBits)*width + width/2)
 }
 
-func (h *histogram) add(d link.Duration) {
+// Add counts a duration.
+func (h *Histogram) Add(d link.Duration) {
 	if h.count == 0 {
 		h.min, h.max = d, d
 	}
@@ -55,7 +56,7 @@ func (h *histogram) add(d link.Duration) {
 
 // quantile returns the value below which the share q of all lie; the least
 // and the greatest are exact, and so is every quantile of equal values.
-func (h *histogram) quantile(q float64) link.Duration {
+func (h *Histogram) quantile(q float64) link.Duration {
 	rank := int64(q*float64(h.count) + 0.5)
 	rank = max(1, min(rank, h.count))
 	for o, cells := range h.octaves {
@@ -83,7 +84,8 @@ type Distribution struct {
 	Max   float64 `json:"max_ms"`
 }
 
-func (h *histogram) distribution() Distribution {
+// Distribution sums up what was counted.
+func (h *Histogram) Distribution() Distribution {
 	if h.count == 0 {
 		return Distribution{}
 	}

@@ -1,6 +1,9 @@
-package sim
+package load
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/sim"
+)
 
 // Transfer is a bulk transfer over a small window-based sender, for sanity
 // bounds of what TCP makes of a link: slow start and Reno's congestion
@@ -66,12 +69,12 @@ const (
 )
 
 // Flow names the sender.
-func (t *Transfer) Flow() Flow {
-	return Flow{Name: t.Name, TCP: true, DevicePort: 40006, NetworkPort: 5206}
+func (t *Transfer) Flow() sim.Flow {
+	return sim.Flow{Name: t.Name, TCP: true, DevicePort: 40006, NetworkPort: 5206}
 }
 
 // Wake begins the transfer, or takes a timeout.
-func (t *Transfer) Wake(n *Net) {
+func (t *Transfer) Wake(n *sim.Net) {
 	switch {
 	case !t.begun && n.Now < t.Start:
 		n.At(t.Start)
@@ -111,7 +114,7 @@ func (t *Transfer) timeout(now link.Time) {
 }
 
 // fill sends what the window allows.
-func (t *Transfer) fill(n *Net) {
+func (t *Transfer) fill(n *sim.Net) {
 	for float64(t.flight)+1 <= t.cwnd && t.left() > 0 {
 		if t.flight == 0 {
 			t.lastAck = n.Now // nothing was waited for
@@ -119,7 +122,7 @@ func (t *Transfer) fill(n *Net) {
 		t.window = append(t.window, outstanding{})
 		t.flight++
 		t.next++
-		n.Send(t.Way, transferFrame, Note{Kind: segment, Number: t.next - 1, Echo: n.Now})
+		n.Send(t.Way, transferFrame, sim.Note{Kind: segment, Number: t.next - 1, Echo: n.Now})
 	}
 	if t.flight > 0 {
 		n.At(t.deadline())
@@ -138,12 +141,12 @@ func (t *Transfer) left() int64 {
 
 // Met acknowledges a segment at the far side, and takes an acknowledgement
 // at the near one.
-func (t *Transfer) Met(n *Net, s Sent, f link.Fate) {
+func (t *Transfer) Met(n *sim.Net, s sim.Sent, f link.Fate) {
 	switch {
 	case f.Lost() || f.Packet.Mark&(link.Corrupted|link.Duplicate) != 0:
 	case s.Note.Kind == segment:
 		t.received.take(s.Note.Number)
-		n.Send(s.Way.Other(), ackFrame, Note{Kind: acknowledgement, Number: t.received.highest, Bits: t.received.below, Echo: s.Note.Echo})
+		n.Send(s.Way.Other(), ackFrame, sim.Note{Kind: acknowledgement, Number: t.received.highest, Bits: t.received.below, Echo: s.Note.Echo})
 	default:
 		t.acknowledge(n, s.Note)
 	}
@@ -165,7 +168,7 @@ func (r *receiver) take(number uint64) {
 
 // acknowledge takes an acknowledgement: what it says arrived, and what must
 // therefore be lost.
-func (t *Transfer) acknowledge(n *Net, a Note) {
+func (t *Transfer) acknowledge(n *sim.Net, a sim.Note) {
 	t.measure(n, n.Now.Sub(a.Echo))
 	fresh := t.arrived(a.Number)
 	for i := range uint64(64) {
@@ -234,7 +237,7 @@ func (t *Transfer) forget() {
 }
 
 // measure follows the round trip (RFC 6298, clause 2).
-func (t *Transfer) measure(n *Net, rtt link.Duration) {
+func (t *Transfer) measure(n *sim.Net, rtt link.Duration) {
 	n.RTT(rtt)
 	if t.smoothed == 0 {
 		t.smoothed, t.variation = rtt, rtt/2

@@ -1,4 +1,4 @@
-package sim
+package tally
 
 import (
 	"math"
@@ -22,11 +22,11 @@ func TestCells(t *testing.T) {
 
 // TestQuantiles of 1..1000 ms.
 func TestQuantiles(t *testing.T) {
-	var h histogram
+	var h Histogram
 	for i := 1000; i >= 1; i-- {
-		h.add(link.Duration(i) * link.Millisecond)
+		h.Add(link.Duration(i) * link.Millisecond)
 	}
-	d := h.distribution()
+	d := h.Distribution()
 	if d.Count != 1000 || d.Min != 1 || d.Max != 1000 || d.Mean != 500.5 {
 		t.Errorf("%+v", d)
 	}
@@ -35,7 +35,7 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("quantile %v, want %v", got, want)
 		}
 	}
-	if (&histogram{}).distribution() != (Distribution{}) {
+	if (&Histogram{}).Distribution() != (Distribution{}) {
 		t.Error("nothing has a distribution")
 	}
 }

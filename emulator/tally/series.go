@@ -1,4 +1,4 @@
-package sim
+package tally
 
 import (
 	"math"
@@ -59,8 +59,8 @@ type bucket struct {
 	delay                    int64 // ns, their sum
 }
 
-// recorder makes a Series.
-type recorder struct {
+// Recorder makes a Series.
+type Recorder struct {
 	step    link.Duration
 	ways    [2][]bucket
 	base    [2]link.Duration // least delay seen
@@ -70,11 +70,12 @@ type recorder struct {
 	sampled int            // buckets sampled so far
 }
 
-func newRecorder(step link.Duration) *recorder {
-	return &recorder{step: step, index: map[string]int{}}
+// NewRecorder returns a recorder of buckets of so long.
+func NewRecorder(step link.Duration) *Recorder {
+	return &Recorder{step: step, index: map[string]int{}}
 }
 
-func (r *recorder) at(w link.Way, t link.Time) *bucket {
+func (r *Recorder) at(w link.Way, t link.Time) *bucket {
 	i := int(max(t, 0) / link.Time(r.step))
 	for len(r.ways[w]) <= i {
 		r.ways[w] = append(r.ways[w], bucket{})
@@ -82,9 +83,11 @@ func (r *recorder) at(w link.Way, t link.Time) *bucket {
 	return &r.ways[w][i]
 }
 
-func (r *recorder) arrive(w link.Way, t link.Time, size int) { r.at(w, t).offered += int64(size) }
+// Arrive counts a packet that came.
+func (r *Recorder) Arrive(w link.Way, t link.Time, size int) { r.at(w, t).offered += int64(size) }
 
-func (r *recorder) meet(w link.Way, f link.Fate, sent link.Time) {
+// Meet counts a fate; sent is when the packet came.
+func (r *Recorder) Meet(w link.Way, f link.Fate, sent link.Time) {
 	b := r.at(w, f.Packet.When)
 	if f.Lost() {
 		b.lost++
@@ -99,8 +102,9 @@ func (r *recorder) meet(w link.Way, f link.Fate, sent link.Time) {
 	}
 }
 
-// sample notes a live figure at the end of the bucket being sampled.
-func (r *recorder) sample(prefix string, p link.Probe) {
+// Sample notes a live figure at the end of the bucket being sampled; prefix is
+// put before its name.
+func (r *Recorder) Sample(prefix string, p link.Probe) {
 	name := prefix + p.Name
 	i, ok := r.index[name]
 	for n := 2; ok && len(r.probes[i].Values) > r.sampled; n++ {
@@ -120,8 +124,11 @@ func (r *recorder) sample(prefix string, p link.Probe) {
 	c.Values = append(c.Values, Value(p.Value))
 }
 
-// series completes the run with n buckets.
-func (r *recorder) series(n int) *Series {
+// Sampled ends the sampling of a bucket.
+func (r *Recorder) Sampled() { r.sampled++ }
+
+// Series completes the run with n buckets.
+func (r *Recorder) Series(n int) *Series {
 	s := &Series{Step: r.step}
 	for _, w := range link.Ways {
 		r.at(w, link.Time(n-1)*link.Time(r.step))
@@ -140,7 +147,7 @@ func (r *recorder) series(n int) *Series {
 // columns returns the counts of a way as figures: what was offered and what
 // left, the mean delay of what left and by how much that is above the least of
 // the run, and how many packets were lost.
-func (r *recorder) columns(w link.Way, n int) []Column {
+func (r *Recorder) columns(w link.Way, n int) []Column {
 	names := []string{".offered_bps", ".delivered_bps", ".one_way_ms", ".one_way_extra_ms", ".loss_packets"}
 	out := make([]Column, len(names))
 	for i, name := range names {

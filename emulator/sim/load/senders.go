@@ -1,6 +1,9 @@
-package sim
+package load
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/sim"
+)
 
 // Constant sends frames of one size at a constant rate.
 type Constant struct {
@@ -15,14 +18,16 @@ type Constant struct {
 }
 
 // Flow names the sender.
-func (c *Constant) Flow() Flow { return Flow{Name: c.Name, DevicePort: 40001, NetworkPort: 5201} }
+func (c *Constant) Flow() sim.Flow {
+	return sim.Flow{Name: c.Name, DevicePort: 40001, NetworkPort: 5201}
+}
 
 // Wake sends a frame. Frame n goes out n sizes of time after the first, so
 // that rounding does not add up.
-func (c *Constant) Wake(n *Net) {
+func (c *Constant) Wake(n *sim.Net) {
 	at := c.Start.Add(spread(c.sent, c.Size, c.Rate))
 	if n.Now >= at && !stopped(n.Now, c.Stop) {
-		n.Send(c.Way, c.Size, Note{})
+		n.Send(c.Way, c.Size, sim.Note{})
 		c.sent++
 		at = c.Start.Add(spread(c.sent, c.Size, c.Rate))
 	}
@@ -32,7 +37,7 @@ func (c *Constant) Wake(n *Net) {
 }
 
 // Met does nothing.
-func (c *Constant) Met(*Net, Sent, link.Fate) {}
+func (c *Constant) Met(*sim.Net, sim.Sent, link.Fate) {}
 
 // spread returns how long n frames take at a rate: n·size·8 s / rate, without
 // overflow for centuries of frames.
@@ -59,14 +64,16 @@ type Poisson struct {
 }
 
 // Flow names the sender.
-func (s *Poisson) Flow() Flow { return Flow{Name: s.Name, DevicePort: 40002, NetworkPort: 5202} }
+func (s *Poisson) Flow() sim.Flow {
+	return sim.Flow{Name: s.Name, DevicePort: 40002, NetworkPort: 5202}
+}
 
 // Wake sends a frame and draws the next gap.
-func (s *Poisson) Wake(n *Net) {
+func (s *Poisson) Wake(n *sim.Net) {
 	if s.sent == 0 {
 		s.next = s.Start.Add(s.gap())
 	} else if n.Now >= s.next {
-		n.Send(s.Way, s.Size, Note{})
+		n.Send(s.Way, s.Size, sim.Note{})
 		s.next = s.next.Add(s.gap())
 	}
 	if !stopped(s.next, s.Stop) {
@@ -80,7 +87,7 @@ func (s *Poisson) gap() link.Duration {
 }
 
 // Met does nothing.
-func (s *Poisson) Met(*Net, Sent, link.Fate) {}
+func (s *Poisson) Met(*sim.Net, sim.Sent, link.Fate) {}
 
 // Burst sends trains of frames back to back.
 type Burst struct {
@@ -97,16 +104,16 @@ type Burst struct {
 }
 
 // Flow names the sender.
-func (b *Burst) Flow() Flow { return Flow{Name: b.Name, DevicePort: 40003, NetworkPort: 5203} }
+func (b *Burst) Flow() sim.Flow { return sim.Flow{Name: b.Name, DevicePort: 40003, NetworkPort: 5203} }
 
 // Wake sends a burst.
-func (b *Burst) Wake(n *Net) {
+func (b *Burst) Wake(n *sim.Net) {
 	if !b.going {
 		b.going, b.next = true, b.Start
 	}
 	if n.Now >= b.next {
 		for range b.Count {
-			n.Send(b.Way, b.Size, Note{})
+			n.Send(b.Way, b.Size, sim.Note{})
 		}
 		if b.Every == 0 {
 			return
@@ -119,52 +126,4 @@ func (b *Burst) Wake(n *Net) {
 }
 
 // Met does nothing.
-func (b *Burst) Met(*Net, Sent, link.Fate) {}
-
-// Ping sends requests and answers them from the other side, as ping does: it
-// measures round trips through both ways.
-type Ping struct {
-	Name  string
-	From  link.Way // way of the requests; replies take the other
-	Size  int      // of request and reply; 98 is ping's default frame
-	Every link.Duration
-	Start link.Time
-	Stop  link.Time // 0 is "never"
-
-	next  link.Time
-	going bool
-}
-
-// Kinds of a Ping's packets.
-const (
-	request = iota
-	reply
-)
-
-// Flow names the sender.
-func (p *Ping) Flow() Flow { return Flow{Name: p.Name, DevicePort: 40004, NetworkPort: 7} }
-
-// Wake sends a request.
-func (p *Ping) Wake(n *Net) {
-	if !p.going {
-		p.going, p.next = true, p.Start
-	}
-	if n.Now >= p.next && !stopped(n.Now, p.Stop) {
-		n.Send(p.From, p.Size, Note{Kind: request, Echo: n.Now})
-		p.next = p.next.Add(p.Every)
-	}
-	if !stopped(p.next, p.Stop) {
-		n.At(p.next)
-	}
-}
-
-// Met answers a request, and takes the round trip from a reply.
-func (p *Ping) Met(n *Net, s Sent, f link.Fate) {
-	switch {
-	case f.Lost() || f.Packet.Mark&link.Duplicate != 0:
-	case s.Note.Kind == request:
-		n.Send(s.Way.Other(), p.Size, Note{Kind: reply, Echo: s.Note.Echo})
-	default:
-		n.RTT(f.Packet.When.Sub(s.Note.Echo))
-	}
-}
+func (b *Burst) Met(*sim.Net, sim.Sent, link.Fate) {}

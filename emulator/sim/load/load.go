@@ -1,4 +1,7 @@
-package sim
+// Package load holds scripted senders for package sim, and the words by which
+// a command line names them: constant and Poisson rates, bursts, a bulk
+// transfer with a congestion window.
+package load
 
 import (
 	"fmt"
@@ -6,20 +9,21 @@ import (
 	"strings"
 
 	"farlink/emulator/link"
+	"farlink/emulator/sim"
 )
 
-// loadForms is what ParseLoad understands.
+// loadForms is what Parse understands.
 const loadForms = `"ping", "tcp-down", "greedy-up", "cbr-down=8Mbit/s", "poisson-up=1Mbit/s" or "burst-down=100" (frames, once a second), each with ":200B" for another size`
 
-// ParseLoad returns the sender that a text of the form KIND-WAY=AMOUNT:SIZE
+// Parse returns the sender that a text of the form KIND-WAY=AMOUNT:SIZE
 // names: what is put on a link on the command line.
-func ParseLoad(text string, seed uint64) (Sender, error) {
-	l := load{text: text, size: fullFrame}
+func Parse(text string, seed uint64) (sim.Sender, error) {
+	l := load{text: text, size: sim.FullFrame}
 	name, rest, sized := strings.Cut(text, ":")
 	if sized {
 		size, err := link.ParseSize(rest)
-		if err != nil || size < minFrame || size > maxFrame {
-			return nil, fmt.Errorf("load %q: size %q: want %dB..%dB", text, rest, minFrame, maxFrame)
+		if err != nil || size < sim.LeastFrame || size > sim.MostFrame {
+			return nil, fmt.Errorf("load %q: size %q: want %dB..%dB", text, rest, sim.LeastFrame, sim.MostFrame)
 		}
 		l.size = int(size)
 	}
@@ -27,9 +31,9 @@ func ParseLoad(text string, seed uint64) (Sender, error) {
 	kind, way, _ := strings.Cut(name, "-")
 	if kind == "ping" && way == "" && l.amount == "" {
 		if !sized {
-			l.size = pingFrame
+			l.size = sim.PingFrame
 		}
-		return &Ping{Name: "ping", From: link.Up, Size: l.size, Every: link.Second}, nil
+		return &sim.Ping{Name: "ping", From: link.Up, Size: l.size, Every: link.Second}, nil
 	}
 	switch way {
 	case "down":
@@ -54,15 +58,15 @@ func (l load) fault(what string) error {
 	return fmt.Errorf("load %q: %s: want %s", l.text, what, loadForms)
 }
 
-func (l load) sender(kind string, seed uint64) (Sender, error) {
+func (l load) sender(kind string, seed uint64) (sim.Sender, error) {
 	switch kind {
 	case "tcp":
-		if l.amount == "" && l.size == fullFrame {
+		if l.amount == "" && l.size == sim.FullFrame {
 			return &Transfer{Name: l.name, Way: l.way}, nil
 		}
 	case "greedy":
 		if l.amount == "" {
-			return &Greedy{Name: l.name, Way: l.way, Size: l.size}, nil
+			return &sim.Greedy{Name: l.name, Way: l.way, Size: l.size}, nil
 		}
 	case "cbr", "poisson":
 		rate, err := link.ParseRate(l.amount)
