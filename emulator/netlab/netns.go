@@ -11,6 +11,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 // makeNetns makes a named namespace with its loopback up.
@@ -48,8 +49,15 @@ func Do(name string, f func() error) error {
 func inThread(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the runtime ends the thread
-		done <- f()
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// The first thread of a process never ends, and would take
+			// the whole process along: hold it here, use another.
+			defer runtime.UnlockOSThread()
+			done <- inThread(f)
+			return
+		}
+		done <- f() // never unlocked: the runtime ends the thread
 	}()
 	return <-done
 }
