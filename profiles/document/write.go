@@ -115,7 +115,9 @@ func writeTable(b *strings.Builder, path string, entries []entry) {
 		inner := Join(path, tomlKey(e.key))
 		switch {
 		case isTable(e.value):
-			fmt.Fprintf(b, "\n[%s]\n", inner)
+			if t := e.value.([]entry); !onlyTables(t) {
+				fmt.Fprintf(b, "\n[%s]\n", inner)
+			}
 			writeTable(b, inner, e.value.([]entry))
 		case isTables(e.value):
 			for _, t := range e.value.([]any) {
@@ -124,6 +126,16 @@ func writeTable(b *strings.Builder, path string, entries []entry) {
 			}
 		}
 	}
+}
+
+// onlyTables reports whether the tables inside say that a table is there.
+func onlyTables(entries []entry) bool {
+	for _, e := range entries {
+		if !isTable(e.value) {
+			return false
+		}
+	}
+	return len(entries) > 0
 }
 
 func isTable(v any) bool { _, ok := v.([]entry); return ok }

@@ -71,7 +71,7 @@ Try it without hardware:
 	}
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
-		simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), pepCommand(), flowsCommand())
+		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), pepCommand(), flowsCommand())
 	note(root, understood)
 	return root, understood
 }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"farlink/profiles/draft"
+)
+
+func newCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use: "new [KIND]", Short: "Start a profile by asking", Args: cobra.MaximumNArgs(1),
+		Long: `new asks a few questions and writes a profile that runs. An empty answer, and
+the end of the input, take what stands in brackets.`,
+		Example:   "  farlink new geo -o mine.toml\n  farlink new lte < /dev/null",
+		ValidArgs: draft.Kinds(),
+		RunE: func(c *cobra.Command, args []string) error {
+			d := draft.New()
+			if len(args) > 0 {
+				if err := d.Answer(args[0]); err != nil {
+					return err
+				}
+			}
+			if err := interview(d, c.InOrStdin(), c.ErrOrStderr()); err != nil {
+				return err
+			}
+			p, problems := d.Profile()
+			for _, problem := range problems {
+				fmt.Fprintln(c.ErrOrStderr(), problem)
+			}
+			if p == nil {
+				return errSilent
+			}
+			if out == "" {
+				_, err := c.OutOrStdout().Write(p.Canonical())
+				return err
+			}
+			return writeNew(out, p.Canonical())
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "file to write; it must not exist yet")
+	return c
+}
+
+// interview asks what is left to ask. A wrong answer is asked again.
+func interview(d *draft.Draft, in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	ended := false
+	for q, ok := d.Next(); ok; q, ok = d.Next() {
+		fmt.Fprintf(out, "%s [%s]: ", q.Text, q.Default)
+		if !ended && !lines.Scan() {
+			if err := lines.Err(); err != nil {
+				return fmt.Errorf("read answer: %w", err)
+			}
+			ended = true
+		}
+		answer := lines.Text()
+		if ended {
+			answer = ""
+			fmt.Fprintln(out)
+		}
+		if err := d.Answer(answer); err != nil {
+			if ended {
+				return err
+			}
+			fmt.Fprintf(out, "  %v\n", err)
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
