@@ -133,16 +133,16 @@ func (c *Carrier) ask(t *terminal, n uint64, g *ncc.Grant) {
 			backlog -= t.station.owed
 		}
 	}
-	any := false
+	news := false
 	if sure || n >= t.due {
-		any = c.compose(t, &k, n, backlog, !sure)
+		news = c.compose(t, &k, n, backlog, !sure)
 	}
 	switch {
 	case sure:
 		c.send(&k)
-	case any || k.data:
+	case news || k.data:
 		c.callers = append(c.callers, k)
-		if any {
+		if news {
 			t.tries++
 			t.due = n + backoff(c.draws.access, t.id, n, c.latency+1, t.tries, c.cfg.Access.Window)
 		}
@@ -157,8 +157,8 @@ func (c *Carrier) compose(t *terminal, k *call, n uint64, backlog int64, lossy b
 	}
 	v := t.view(backlog, c.cfg.Superframe)
 	v.InFlight += t.asked
-	rate, any := t.askRate(v, c.cfg.Superframe, &c.coding)
-	if any {
+	rate, news := t.askRate(v, c.cfg.Superframe, &c.coding)
+	if news {
 		k.requests[0] = rate
 		t.sendRate(rate)
 	}
@@ -166,9 +166,9 @@ func (c *Carrier) compose(t *terminal, k *call, n uint64, backlog int64, lossy b
 	if volume, ok := t.askVolume(v, &c.coding, lossy || t.doubtful(n)); ok {
 		k.requests[1] = volume
 		t.sendVolume(volume, n, lossy)
-		any = true
+		news = true
 	}
-	return any
+	return news
 }
 
 // send posts the requests of a call; they are with the NCC U superframes on.
