@@ -79,13 +79,30 @@ func even(of []Dated) (out []Dated, step float64) {
 				out = append(out, fold(open))
 				open = open[:0]
 			} else {
-				out = append(out, Dated{At: end}) // nothing was measured then
+				out = append(out, between(d, end))
 			}
 			end = end.Add(bucket)
 		}
 		open = append(open, d)
 	}
 	return append(out, fold(open)), bucket.Seconds()
+}
+
+// lateMost is how late a sample may be taken: its rates are then those of all
+// the time since the one before. Longer is a gap, in which nothing was
+// measured.
+const lateMost = 2 * time.Second
+
+// between stands for a moment before next at which no sample was taken.
+func between(next Dated, at time.Time) Dated {
+	d := Dated{At: at}
+	if next.At.Sub(at) < lateMost {
+		d.PairSample = next.PairSample
+		for _, w := range []*WaySample{&d.Down, &d.Up} {
+			w.Packets, w.Lost, w.Causes = 0, 0, nil // counted once, when they were seen
+		}
+	}
+	return d
 }
 
 // figure draws a run.
@@ -136,9 +153,18 @@ func (r Run) length() time.Duration {
 	return r.Ended.Sub(r.Begun)
 }
 
+// number writes three figures, or as many as stand before the point.
+func number(x float64) string {
+	decimals := 2
+	for limit := 10.0; x >= limit && decimals > 0; limit *= 10 {
+		decimals--
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"rate":   func(bps float64) string { return strconv.FormatFloat(bps/1e6, 'g', 4, 64) + " Mbit/s" },
-	"number": func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) },
+	"rate":   func(bps float64) string { return number(bps/1e6) + " Mbit/s" },
+	"number": number,
 	"time":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 	"at":     func(r Run, t time.Time) string { return fmt.Sprintf("%.1f s", t.Sub(r.Begun).Seconds()) },
 	"share": func(t Totals) string {

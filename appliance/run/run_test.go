@@ -122,7 +122,7 @@ func reports(t *testing.T, r Run, samples []Dated) {
 	if err := WriteHTML(&b, r, samples, "1.2"); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"night-1", "A &lt;b&gt;test&lt;/b&gt;", "DEGRADED", "geo/qirse-sat #abc1234, seed 7", "<svg", "10 Mbit/s", "random 100", "0.99 %", "handover now", "cut begins", `--json &#39;{&#34;profile&#34;:&#34;geo/qirse-sat&#34;`} {
+	for _, part := range []string{"night-1", "A &lt;b&gt;test&lt;/b&gt;", "DEGRADED", "geo/qirse-sat #abc1234, seed 7", "<svg", "10.0 Mbit/s", "random 100", "0.99 %", "handover now", "cut begins", `--json &#39;{&#34;profile&#34;:&#34;geo/qirse-sat&#34;`} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("the report does not say %s", part)
 		}
