@@ -40,6 +40,12 @@ function Editor() {
     note(t('removed', name))
     await reload()
   })
+  const [figure, draw] = useState('')
+  const preview = () => attempt(async () => {
+    draw('')
+    const svg = await ask('POST', `/preview?length=60s&seed=${store.seed}`, text, { type: 'application/toml', quiet: true })
+    draw('data:image/svg+xml;base64,' + btoa(String.fromCodePoint(...new TextEncoder().encode(svg))))
+  })
   const own = store.profiles.some(p => p.name === name && !p.shipped)
   return html`<section class="card wide" aria-labelledby="editor"><h2 id="editor">${t('editor')}</h2>
     <div class="row">
@@ -47,12 +53,14 @@ function Editor() {
         <option></option>${store.profiles.map(p => html`<option>${p.name}</option>`)}</select></label>
       <label>${t('name')}<input value=${name} spellcheck="false" onInput=${(/** @type {any} */ e) => rename(e.target.value)} /></label>
       <button class="main" disabled=${!may('drive') || !problems || problems.length > 0} onClick=${save}>${t('save')}</button>
+      <button disabled=${!problems || problems.length > 0} onClick=${preview}>${t('preview')}</button>
       <button disabled=${!own} onClick=${remove}>${t('remove')}</button>
     </div>
     <textarea rows="18" spellcheck="false" aria-label=${t('editor')} aria-describedby="problems" value=${text} onInput=${(/** @type {any} */ e) => write(e.target.value)}></textarea>
     <ul id="problems" class="problems" aria-live="polite">${problems && (problems.length
       ? problems.map(p => html`<li class="bad"><b>${String(p.location || '').replace(/^body\.?/, '')}</b> ${p.value !== undefined && html`<code>${String(p.value)}</code>`} ${p.message}</li>`)
       : html`<li class="ok">${t('good')}</li>`)}</ul>
+    ${figure && html`<img class="figure" src=${figure} alt=${t('preview_say', name)} />`}
   </section>`
 }
 

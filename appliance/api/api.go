@@ -60,13 +60,14 @@ type Config struct {
 // Server answers the requests. Run must go on while it does.
 type Server struct {
 	Config
-	handler http.Handler
-	docs    *huma.OpenAPI
-	hub     *hub
-	past    run.History
-	taps    recorders
-	runs    *run.Keeper
-	counts  *counts
+	handler    http.Handler
+	docs       *huma.OpenAPI
+	hub        *hub
+	past       run.History
+	taps       recorders
+	runs       *run.Keeper
+	previewing chan struct{} // one at a time
+	counts     *counts
 }
 
 // New makes a server.
@@ -108,7 +109,7 @@ func build(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, runs: runs, hub: newHub(c.Now), counts: newCounts()}
+	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: newHub(c.Now), counts: newCounts()}
 	files, err := newStatic(ui.Files)
 	if err != nil {
 		return nil, fmt.Errorf("panel: %w", err)
@@ -167,6 +168,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.leaseOperations(a)
 	s.captureOperations(a)
 	s.runOperations(a)
+	s.previewOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)
 	s.docs = a.OpenAPI()
@@ -180,6 +182,7 @@ func tidy(docs *huma.OpenAPI) {
 	delete(body.Content, "application/octet-stream")
 	body.Content[typeJSON] = body.Content["application/merge-patch+json"]
 	body.Required = true
+	docs.Paths["/preview"].Post.RequestBody.Content[typeTOML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	body = docs.Paths["/profiles/{name}"].Put.RequestBody
 	body.Content[typeTOML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	body.Content[typeJSON] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject}}

@@ -84,6 +84,19 @@ export interface Cookie {
   Value: string
 }
 
+export interface Counts {
+  Dropped: number
+  Errors: number
+  FastOpen: number
+  Local: number
+  NoListener: number
+  OverLimit: number
+  Passed: number
+  Replayed: number
+  Sent: number
+  Split: number
+}
+
 export interface Disruption {
   begins?: string
   /** How many cuts a flap has. */
@@ -173,6 +186,13 @@ export interface Figures {
   up: WayFigures
 }
 
+export interface FlowsOutputBody {
+  /** A page of them, oldest first. */
+  flows: (Split)[]
+  /** How many connections are split. */
+  total: number
+}
+
 export interface Hello {
   /** Time between samples. */
   interval_ms: number
@@ -202,6 +222,29 @@ export interface LeaseWish {
   purpose?: string
   /** How long it lasts unless renewed, 5s to 24h; 15m when not given. */
   ttl?: string
+}
+
+export interface Leg {
+  buffer?: string
+  congestion?: string
+  fallback?: string
+  link?: number
+  unsent?: string
+}
+
+export interface LegState {
+  congestion: string
+  cwnd_packets: number
+  delivery_bps: number
+  min_rtt_ms: number
+  mss_bytes: number
+  not_sent_bytes: number
+  pacing_bps: number
+  receive_window_limited: boolean
+  retransmits: number
+  rtt_ms: number
+  state: string
+  unacked_packets: number
 }
 
 export interface Link {
@@ -265,6 +308,26 @@ export interface NewToken {
   token: string
 }
 
+export interface PEP {
+  dial_timeout?: string
+  enabled: boolean
+  /** A proxy at the network's side. */
+  far: boolean
+  flows?: number
+  handshake: string
+  lan?: Leg
+  /** A proxy at the device's side. */
+  near: boolean
+  rules?: (Policy)[]
+  wan?: Leg
+}
+
+export interface PEPState {
+  etag: string
+  proxies: (Proxy)[]
+  want: PEP
+}
+
 export interface PairSample {
   down: WaySample
   /** 99th percentile of actual minus intended departure, since the engine started. */
@@ -314,10 +377,23 @@ export interface PairState {
   word: "STARTING" | "EMULATING" | "BYPASS" | "CUT" | "FAULT"
 }
 
+export interface Policy {
+  client_mac?: string
+  dscp?: number
+  handshake: string
+  lan?: Leg
+  mptcp?: boolean
+  name?: string
+  ports?: (number)[]
+  source?: string
+  target?: string
+  wan?: Leg
+}
+
 export interface Problem {
   file?: string
   got: string
-  level: number
+  level: string
   line?: number
   path: string
   rule?: string
@@ -362,6 +438,22 @@ export interface ProfileInfo {
   up: string
   /** What changes over time. */
   varies?: string
+}
+
+export interface Proxy {
+  accepted: number
+  enabled: boolean
+  fallbacks: number
+  flows: number
+  intercept: Counts
+  missing?: Record<string, string>
+  most_flows: number
+  orphaned: number
+  pid: number
+  refused: number
+  resets: number
+  side: "near" | "far"
+  unreachable: number
 }
 
 export interface Reading {
@@ -452,6 +544,19 @@ export interface SessionState {
   /** Token or user; guest@ADDRESS without credentials. */
   name: string
   scope: "none" | "read" | "drive" | "admin"
+}
+
+export interface Split {
+  client: string
+  down_bytes: number
+  from: string
+  server: string
+  side: "near" | "far"
+  since: string
+  state: string
+  to_client: LegState
+  to_server: LegState
+  up_bytes: number
 }
 
 export interface Status {
