@@ -35,6 +35,7 @@ func streaming(t *testing.T, l *netlab.Lab, o netlab.StreamOptions, do func()) n
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 20 * link.Millisecond}).doc()})
 	for _, c := range []struct {
 		mode  steer.Mode
@@ -61,6 +62,7 @@ func pass(d netlab.Delays) bool { return len(d.NS) > 0 }
 
 // An engine killed at any instant leaves a wire that passes frames at once.
 func TestKilledEnginePasses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
 	for i := range 4 {
 		var at time.Time
@@ -93,6 +95,7 @@ func TestKilledEnginePasses(t *testing.T) {
 // A hanging engine is passed by within the patience, and taken in again when
 // it goes on.
 func TestHangingEngineIsPassedBy(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
 	var at time.Time
 	s := streaming(t, r.Lab, netlab.StreamOptions{For: 900 * time.Millisecond}, func() {
@@ -115,6 +118,7 @@ func TestHangingEngineIsPassedBy(t *testing.T) {
 }
 
 func TestEngineEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, netlab.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	c := Config{Pair: l.Box, A: l.PortA, B: l.PortB, Netns: l.Box}
@@ -180,6 +184,7 @@ func TestMissingPortsAndNamespaces(t *testing.T) {
 
 // A port that goes down and comes up again, while frames flow.
 func TestLinkFlap(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
 	var up time.Time
 	s := streaming(t, r.Lab, netlab.StreamOptions{For: 600 * time.Millisecond}, func() {
@@ -206,6 +211,7 @@ func TestLinkFlap(t *testing.T) {
 // A port that is pulled out while frames flow: no crash, the loss is booked,
 // and after it is back an engine starts on the new port.
 func TestPortVanishes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
 	// The endpoint keeps sending into A when B is gone.
 	streaming(t, r.Lab, netlab.StreamOptions{For: 300 * time.Millisecond}, func() {

@@ -171,8 +171,9 @@ func (l *loop) sleep() {
 // horizon returns until when the loop may sleep, and how long before that it
 // must be awake. With no frame inside nothing can be late: what a model has
 // to do meanwhile (ticks, slots) it makes up for with the next arrival, as
-// the contract of link.Stage has it. Where the ways share a model the other
-// way may wait for those ticks, though not to the microsecond.
+// the contract of link.Stage has it. Where the ways share a model, frames of
+// the other way may wait for those ticks, though not to the microsecond; the
+// first of them to come rings (nudge).
 func (l *loop) horizon() (to, spin int64) {
 	if l.locked {
 		l.lock.take()
@@ -181,7 +182,7 @@ func (l *loop) horizon() (to, spin int64) {
 	// One wake-up for beat and book: each costs the runtime's monitor some
 	// 300 us of looking around.
 	to = min(l.booked+bookEvery, l.now+l.nap)
-	if l.store.frames > 0 || l.locked {
+	if l.store.frames > 0 || l.locked && l.other.store.frames > 0 {
 		if t := l.em.Next(l.way); t != link.Never {
 			to = min(to, int64(t)+l.epoch)
 		}

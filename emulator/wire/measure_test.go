@@ -3,8 +3,8 @@ package wire
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -233,18 +233,24 @@ func rateErrors(s netlab.Streamed, rate link.Rate, size int) (long, short float6
 	return over(begin, 1_000_000_000), short
 }
 
-// cpu returns the processor time that a process has used.
-func cpu(t *testing.T, pid int) time.Duration {
+// cpu returns the processor time that a process has used, to the ns: what the
+// scheduler counts for its threads.
+func cpu(t *testing.T, pid int) (sum time.Duration) {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no threads of process %d: %v", pid, err)
 	}
-	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-	var user, system time.Duration
-	fmt.Sscan(f[11], &user)
-	fmt.Sscan(f[12], &system)
-	return (user + system) * 10 * time.Millisecond // USER_HZ is 100
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ran int64
+		fmt.Sscan(string(b), &ran)
+		sum += time.Duration(ran)
+	}
+	return sum
 }
 
 // TestMeasureIdle says what an engine costs that has nothing to do.

@@ -27,6 +27,7 @@ func TestTooLargeADocumentIsRefused(t *testing.T) {
 // most of it lies in the ring. Here with a third of the rate and three times
 // the delay: as much is held, none is lost.
 func TestLongDelayIsHeld(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 900 * link.Millisecond}).doc()})
 	f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Size: 1250, Rate: 35000, For: 900 * time.Millisecond, Wait: 1100 * time.Millisecond})
 	if err != nil {
@@ -47,6 +48,7 @@ func TestLongDelayIsHeld(t *testing.T) {
 
 // Memory that runs out is the engine's own loss, and the run is invalid.
 func TestFullMemoryIsBooked(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Memory: 2 << 20, Frames: 4096, Ring: 1024, Doc: (&plain{Delay: link.Second}).doc()})
 	f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Size: 1250, Rate: 10000, For: 400 * time.Millisecond, Wait: 1200 * time.Millisecond})
 	if err != nil {
@@ -65,6 +67,7 @@ func TestFullMemoryIsBooked(t *testing.T) {
 // An engine that is not let run loses what its rings cannot hold; every such
 // frame is booked.
 func TestFullRingsAreBooked(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Patience: 10 * time.Second, Doc: (&plain{}).doc()})
 	syscall.Kill(r.Report().PID, syscall.SIGSTOP)
 	f, err := netlab.Flood(r.A, r.B, netlab.FloodOptions{Rate: 50000, For: 200 * time.Millisecond})

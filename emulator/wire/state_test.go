@@ -22,7 +22,7 @@ func portState(t *testing.T, l *netlab.Lab) string {
 		var out []byte
 		netlab.Do(l.Box, func() error {
 			f := strings.Fields(args)
-			out, _ = exec.Command(f[0], f[1:]...).CombinedOutput()
+			out, _ = exec.Command(f[0], f[1:]...).Output()
 			return nil
 		})
 		all += args + "\n" + string(out)

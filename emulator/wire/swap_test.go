@@ -70,6 +70,7 @@ func TestApplyTakesEffect(t *testing.T) {
 
 // A new run begins with an empty book and an empty link.
 func TestRunBeginsAnew(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 10 * link.Second}).doc()})
 	if _, err := netlab.Probe(r.A, r.B, netlab.ProbeOptions{Count: 10, Every: 1e6, Wait: 1e6}); err != nil {
 		t.Fatal(err)
