@@ -174,21 +174,23 @@ func (b *Box) Want(pair string) (Want, string, error) {
 // Apply makes want the one in force on the pair: all of it, or nothing and
 // every reason why not.
 func (b *Box) Apply(ctx context.Context, name string, want Want, o Options) (Applied, error) {
-	return b.change(ctx, name, func(p *pair) (Applied, error) { return p.apply(ctx, want, o) })
+	return b.change(ctx, name, func(ctx context.Context, p *pair) (Applied, error) { return p.apply(ctx, want, o) })
 }
 
 // Patch lays a merge patch (RFC 7396, a JSON document) over the want in
 // force.
 func (b *Box) Patch(ctx context.Context, name string, patch []byte, o Options) (Applied, error) {
-	return b.change(ctx, name, func(p *pair) (Applied, error) { return p.patch(ctx, patch, o) })
+	return b.change(ctx, name, func(ctx context.Context, p *pair) (Applied, error) { return p.patch(ctx, patch, o) })
 }
 
-func (b *Box) change(ctx context.Context, name string, f func(*pair) (Applied, error)) (a Applied, err error) {
+// change has the pair's loop run f. What has begun ends, whether or not the
+// caller still waits for it.
+func (b *Box) change(ctx context.Context, name string, f func(context.Context, *pair) (Applied, error)) (a Applied, err error) {
 	p, err := b.pair(name)
 	if err != nil {
 		return a, err
 	}
-	if asked := p.ask(ctx, func() { a, err = f(p) }); asked != nil {
+	if asked := p.ask(ctx, func() { a, err = f(context.WithoutCancel(ctx), p) }); asked != nil {
 		return Applied{}, asked
 	}
 	return a, err
@@ -219,7 +221,7 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 		asked := p.ask(ctx, func() {
 			p.disruptEnd(by)
 			proxies := p.applyPEP(p.cfg.PEP, Options{By: by})
-			_, err = p.apply(ctx, p.cfg.Boot, Options{By: by, NewRun: true})
+			_, err = p.apply(context.WithoutCancel(ctx), p.cfg.Boot, Options{By: by, NewRun: true})
 			err = errors.Join(proxies, err)
 		})
 		all = errors.Join(all, asked, err)

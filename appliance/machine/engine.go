@@ -85,10 +85,13 @@ type wireEngine struct {
 	kill context.CancelFunc
 }
 
-// bounded waits for f, which asks the engine, no longer than ctx or some
-// seconds.
-func bounded(ctx context.Context, f func() error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errors.New("engine does not answer"))
+// patience is how long an engine may take to answer.
+const patience = 10 * time.Second
+
+// bounded waits for f, which asks the engine. An engine that does not answer
+// is ended: what it would have done when it comes to itself nobody knows.
+func (e *wireEngine) bounded(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("engine does not answer"))
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -96,19 +99,20 @@ func bounded(ctx context.Context, f func() error) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		e.kill()
 		return context.Cause(ctx)
 	}
 }
 
 func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
-	return bounded(ctx, func() error {
+	return e.bounded(ctx, func() error {
 		_, err := e.Engine.Apply(document)
 		return err
 	})
 }
 
 func (e *wireEngine) Run(ctx context.Context, document []byte) error {
-	return bounded(ctx, func() error {
+	return e.bounded(ctx, func() error {
 		_, err := e.Engine.Run(document)
 		return err
 	})
@@ -119,7 +123,7 @@ func (e *wireEngine) SetMode(ctx context.Context, m appliance.Mode) error {
 	if err != nil {
 		return err
 	}
-	return bounded(ctx, func() error { return e.Engine.SetMode(mode) })
+	return e.bounded(ctx, func() error { return e.Engine.SetMode(mode) })
 }
 
 func (e *wireEngine) PID() int { return e.Report().PID }

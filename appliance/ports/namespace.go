@@ -78,16 +78,28 @@ func (n *Namespace) within(f func() error) error {
 	if n.Name == "" {
 		return f()
 	}
-	done := make(chan error)
-	go func() {
-		// Never unlocked: the thread ends with the goroutine, so that no
-		// other goroutine gets a thread in a foreign namespace.
-		runtime.LockOSThread()
+	return onThread(func() error {
 		if err := netns.Set(n.fd); err != nil {
-			done <- fmt.Errorf("enter network namespace %q: %w", n.Name, err)
+			return fmt.Errorf("enter network namespace %q: %w", n.Name, err)
+		}
+		return f()
+	})
+}
+
+// onThread runs f on a thread that ends with it, so that no other goroutine
+// gets a thread in a foreign namespace.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// The first thread of a process never ends, but would stay
+			// inside: it is held here while f has another.
+			defer runtime.UnlockOSThread()
+			done <- onThread(f)
 			return
 		}
-		done <- f()
+		done <- f() // never unlocked: the runtime ends the thread
 	}()
 	return <-done
 }
