@@ -253,14 +253,27 @@ func cpu(t *testing.T, pid int) (sum time.Duration) {
 	return sum
 }
 
-// TestMeasureIdle says what an engine costs that has nothing to do.
+// TestMeasureIdle says what an engine costs that has nothing to do, with
+// models that have no clock and with models that have one.
 func TestMeasureIdle(t *testing.T) {
 	needMeasure(t)
-	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 10 * link.Millisecond}).doc()})
-	time.Sleep(500 * time.Millisecond)
-	before := cpu(t, r.Report().PID)
-	time.Sleep(10 * time.Second)
-	t.Logf("idle: %.2f %% of a core", (cpu(t, r.Report().PID)-before).Seconds()*10)
+	r := newRig(t, netlab.Options{}, Config{})
+	documents, err := profiles.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range documents {
+		if !slices.Contains([]string{"clear", "geo/qirse-sat", "geo/ka-seoul-rain", "dvbrcs/clear-sky", "leo/walk"}, d.Name) && d.LTE == nil {
+			continue
+		}
+		if _, err := r.Run(documentOf(d.Profile)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		before := cpu(t, r.Report().PID)
+		time.Sleep(2 * time.Second)
+		t.Logf("idle, %s: %.2f %% of a core", d.Name, (cpu(t, r.Report().PID)-before).Seconds()*50)
+	}
 }
 
 // TestMeasureBusyDaemon compares delays while this process, which stands for
