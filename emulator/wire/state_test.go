@@ -37,6 +37,7 @@ func TestRemoveLeavesTheKernelAsItWas(t *testing.T) {
 		l := newLab(t, netlab.Options{})
 		before := portState(t, l)
 		c := Config{Pair: l.Box, A: l.PortA, B: l.PortB, Netns: l.Box, Attach: how}
+		t.Cleanup(func() { Remove(c.Pair) }) // also when the test ends early
 		for _, kill := range []bool{true, false} {
 			e, err := Start(t.Context(), c)
 			if err != nil {
