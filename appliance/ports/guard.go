@@ -33,7 +33,7 @@ func Carries(listen string) map[string]string {
 // connections to port 22 and of the session this process was started from.
 func sshSessions() map[netip.Addr]netip.Addr {
 	sessions := map[netip.Addr]netip.Addr{}
-	for _, path := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+	for _, path := range []string{"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"} {
 		f, err := os.Open(path)
 		if err != nil {
 			continue

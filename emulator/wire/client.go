@@ -92,6 +92,18 @@ func (e *Engine) spawn(ctx context.Context) error {
 // takes the end of the thread for the end of the parent.
 func (e *Engine) attend(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread() // never unlocked: the thread ends with the engine
+	if unix.Gettid() == unix.Getpid() {
+		// But the first thread of a process never ends, and would stay in
+		// the namespace: it is held here, another attends.
+		defer runtime.UnlockOSThread()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			e.attend(cmd, started)
+		}()
+		<-done
+		return
+	}
 	if err := e.enter(); err != nil {
 		started <- err
 		return
