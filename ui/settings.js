@@ -27,8 +27,9 @@ function Editor() {
   const reload = async () => set({ profiles: await ask('GET', '/profiles') })
   const load = (/** @type {string} */ from) => attempt(async () => {
     const p = await ask('GET', '/profiles/' + from)
-    write(p.toml)
-    rename(p.shipped ? 'mine/' + from.split('/').pop() : from)
+    const own = p.shipped ? 'mine/' + from.split('/').pop() : from
+    write(p.toml.replace(/^name\s*=.*$/m, `name = "${own}"`))
+    rename(own)
   })
   const save = () => attempt(async () => {
     await ask('PUT', path, text, { type: 'application/toml' })
