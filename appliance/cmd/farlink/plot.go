@@ -14,6 +14,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/plot"
+	"farlink/emulator/plot/raster"
 	"farlink/emulator/sim"
 	"farlink/emulator/tally"
 )
@@ -23,7 +24,7 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, MODCOD, grants",
 		Long: `plot draws a run as an SVG figure, which follows the reader's light or dark
-setting. The run is a series that farlink sim --series wrote (JSON), one of a
+setting, or as a PNG. The run is a series that farlink sim --series wrote (JSON), one of a
 running box (GET /api/v1/series), a table (CSV: t_s, then a column a figure,
 named as in the JSON), or one that plot runs itself, with --profile and --load
 as for farlink sim. The same run gives the same figure, byte for byte.`,
@@ -38,11 +39,13 @@ as for farlink sim. The same run gives the same figure, byte for byte.`,
 	f := c.Flags()
 	f.StringSliceVar(&d.simulation.loads, "load", nil, "senders to run, such as ping,tcp-down")
 	f.Var(&d.simulation.length, "for", "how long they run")
-	f.StringVar(&d.out, "out", "-", `figure to write ("-" is standard output)`)
+	f.StringVar(&d.out, "out", "-", `figure to write ("-" is standard output); a PNG if it ends in .png`)
 	f.StringVar(&d.title, "title", "", "title of the figure")
 	f.StringSliceVar(&d.ways, "way", nil, "ways to show (default: each that carries packets)")
 	f.StringSliceVar(&d.show, "show", nil, "what to show: "+strings.Join(plot.Names(), ", ")+" (default: all there is)")
 	f.IntVar(&d.width, "width", 0, "width in px (default 760)")
+	f.BoolVar(&d.dark, "dark", false, "PNG: on dark ground")
+	f.Float64Var(&d.scale, "scale", 2, "PNG: pixels for each px, 0.25 to 8")
 	return c
 }
 
@@ -52,6 +55,8 @@ type drawing struct {
 	out, title string
 	ways, show []string
 	width      int
+	dark       bool
+	scale      float64
 }
 
 // understand checks arguments and flags before anything is done.
@@ -66,6 +71,12 @@ func (d *drawing) understand(c *cobra.Command, args []string) error {
 	}
 	if d.width != 0 && (d.width < 300 || d.width > 10000) {
 		return fmt.Errorf("--width %d: want 300..10000", d.width)
+	}
+	if png := strings.HasSuffix(d.out, ".png"); !png && (d.dark || c.Flags().Changed("scale")) {
+		return errors.New("--dark and --scale: want them with a PNG, --out FILE.png; an SVG has both grounds and any size")
+	}
+	if !(d.scale >= 0.25 && d.scale <= 8) {
+		return fmt.Errorf("--scale %g: want 0.25..8", d.scale)
 	}
 	switch {
 	case len(args) == 1 && (d.simulation.source.profile != "" || len(d.simulation.loads) > 0):
@@ -104,8 +115,14 @@ func (d *drawing) run(c *cobra.Command, args []string) error {
 	if len(f.Panels) == 0 {
 		return errors.New("nothing to draw: the series has no such figures")
 	}
+	picture := f.SVG()
+	if strings.HasSuffix(d.out, ".png") {
+		if picture, err = raster.PNG(picture, d.scale, d.dark); err != nil {
+			return err
+		}
+	}
 	return toFile(c.OutOrStdout(), d.out, func(w io.Writer) error {
-		_, err := w.Write(f.SVG())
+		_, err := w.Write(picture)
 		return err
 	})
 }

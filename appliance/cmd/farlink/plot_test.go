@@ -1,6 +1,7 @@
 package main
 
 import (
+	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -47,6 +48,22 @@ func TestPlot(t *testing.T) {
 	svg, err := os.ReadFile(out)
 	if err != nil || !strings.Contains(string(svg), "Queue of a flood") || strings.Contains(string(svg), ">Rate") {
 		t.Errorf("%v\n%s", err, svg)
+	}
+}
+
+// TestPlotPNG: a picture of twice the figure's size.
+func TestPlotPNG(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "x.png")
+	if _, err := call(t, "plot", "--profile", "geo/qirse-sat", "--load", "ping", "--for", "5s", "--way", "up", "--show", "rate", "--dark", "--out", out); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if c, err := png.DecodeConfig(f); err != nil || c.Width != 1520 {
+		t.Errorf("%v: %d wide, want 1520", err, c.Width)
 	}
 }
 
@@ -103,6 +120,9 @@ func TestPlotStatus(t *testing.T) {
 		{2, []string{"plot", good, "--profile", "geo/qirse-sat"}},
 		{2, []string{"plot", good, "--show", "beauty"}},
 		{2, []string{"plot", good, "--width", "10"}},
+		{2, []string{"plot", good, "--dark"}},
+		{2, []string{"plot", good, "--out", filepath.Join(dir, "x.png"), "--scale", "100"}},
+		{1, []string{"plot", good, "--out", filepath.Join(dir, "x.png"), "--width", "10000"}},
 		{2, []string{"plot", "--profile", "geo/qirse-sat"}},
 		{1, []string{"plot", filepath.Join(dir, "none")}},
 		{1, []string{"plot", good, "--show", "queue"}},
