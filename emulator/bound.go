@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"farlink/emulator/link"
+	"farlink/profiles"
 )
 
 // fastest is the rate of ports that nobody told.
@@ -19,17 +20,28 @@ func (e *Emulator) Bound(w link.Way) link.Size {
 	}
 	var sum link.Size
 	for i := range e.spec.Links {
-		p := e.spec.Links[i].Profile
-		rate, waiting := p.Peak(w)
-		if rate == 0 || rate > line {
-			rate = line
-		}
-		if p.Rate(w) > 0 {
-			sum += waiting
-		}
-		sum += rate.Bytes(p.Delay(w))
+		sum += bound(e.spec.Links[i].Profile, w, line)
 	}
 	return sum
+}
+
+// bound returns what one link may hold: the greatest rate, delay and queue
+// that it ever has, whether or not they come together.
+func bound(p *profiles.Profile, w link.Way, line link.Rate) link.Size {
+	var rate link.Rate
+	var delay link.Duration
+	var waiting link.Size
+	for _, v := range p.Variants() {
+		r, holds := v.Peak(w)
+		if v.Rate(w) > 0 {
+			waiting = max(waiting, holds)
+		}
+		if r == 0 || r > line {
+			r = line
+		}
+		rate, delay = max(rate, r), max(delay, v.Longest(w))
+	}
+	return rate.Bytes(delay) + waiting
 }
 
 // Promise returns the least time that a frame spends in way w, whatever link
@@ -37,16 +49,17 @@ func (e *Emulator) Bound(w link.Way) link.Size {
 func (e *Emulator) Promise(w link.Way) link.Duration {
 	least := link.Duration(-1)
 	for i := range e.spec.Links {
-		p := e.spec.Links[i].Profile
-		d := p.Delay(w)
-		if way := p.Of(w); way.Path.Jitter != nil || way.Trace != nil {
-			d = 0
-		}
-		if p.LEO != nil {
-			d, _ = p.LEO.Delays()
-		}
-		if least < 0 || d < least {
-			least = d
+		for _, p := range e.spec.Links[i].Profile.Variants() {
+			d := p.Delay(w)
+			if way := p.Of(w); way.Path.Jitter != nil || way.Trace != nil {
+				d = 0
+			}
+			if p.LEO != nil {
+				d, _ = p.LEO.Delays()
+			}
+			if least < 0 || d < least {
+				least = d
+			}
 		}
 	}
 	if e.fallback == Passed || slices.Contains(e.targets, Passed) {

@@ -280,6 +280,13 @@ func TestBound(t *testing.T) {
 	if got := e.Bound(link.Down); got != 37500000 {
 		t.Errorf("bound %d, want 37500000", got)
 	}
+	// 400 ms at 20 Mbit/s / 8 = 1 MB, and a queue for 700 ms at the base's
+	// 10 Mbit/s, or the 800 ms at 20 Mbit/s that the timeline makes of it.
+	p = parse(t, "[down.queue]\nrate = \"10Mbit/s\"\n[down.path]\ndelay = \"300ms\"\n[up.path]\ndelay = \"400ms\"\n"+
+		"[[timeline]]\nset = {\"down.queue.rate\" = \"20Mbit/s\", \"down.path.delay\" = \"400ms\"}")
+	if got := one(t, p, 0).Bound(link.Down); got != 1000000+2000000 {
+		t.Errorf("bound over a timeline %d, want 3000000", got)
+	}
 	if down, up := e.Promise(link.Down), e.Promise(link.Up); down != 300*link.Millisecond || up != 0 {
 		t.Errorf("promises %v and %v", down, up)
 	}

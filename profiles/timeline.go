@@ -186,6 +186,18 @@ func (p *Profile) Fading(began, t link.Time) (db float64) {
 	return db
 }
 
+// Variants returns the profile as it is, and as each entry of its timeline
+// alone would have it: what bounds are reckoned over.
+func (p *Profile) Variants() []*Profile {
+	all := []*Profile{p}
+	for i := range p.Timeline {
+		q := *p
+		p.Timeline[i].lay(&q, 0, 1)
+		all = append(all, &q)
+	}
+	return all
+}
+
 // lay changes q by so much of the entry, which began at at.
 func (e *Entry) lay(q *Profile, at link.Time, degree float64) {
 	for _, path := range document.SortedKeys(e.Set) {

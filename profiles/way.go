@@ -41,6 +41,41 @@ func (p *Profile) Delay(w link.Way) link.Duration {
 	return d
 }
 
+// Longest returns the longest that a packet may travel in way w: with its
+// jitter, the course of its trace, the spikes of low orbits, and what it may
+// stand aside.
+func (p *Profile) Longest(w link.Way) link.Duration {
+	way, d := p.Of(w), p.Delay(w)
+	if p.LEO != nil {
+		_, d = p.LEO.Delays()
+		d += p.LEO.SpikeMost
+	}
+	if way.Trace != nil {
+		for _, s := range way.Trace.Steps {
+			if s.Delay != nil {
+				d = max(d, *s.Delay)
+			}
+		}
+	}
+	if j := way.Path.Jitter; j != nil {
+		d += 4 * j.Spread
+		for _, t := range j.Table {
+			d = max(d, way.Path.Delay+t)
+		}
+	}
+	if way.Train != nil {
+		slowest := link.Duration(0)
+		for _, l := range way.Train.Lines {
+			slowest = max(slowest, l.Delay)
+		}
+		d += slowest
+	}
+	if way.Reorder != nil {
+		d += way.Reorder.Delay
+	}
+	return d + way.Duplicate.Delay
+}
+
 // RTT returns the round trip of propagation, without queueing or the time
 // that frames take at their rate.
 func (p *Profile) RTT() link.Duration { return p.Delay(link.Down) + p.Delay(link.Up) }
