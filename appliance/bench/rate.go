@@ -55,7 +55,9 @@ func rateOnce(ctx context.Context, r link.Rate, size int) (second, shorter float
 		return 0, 0, err
 	}
 	defer rig.Close()
-	offered := 1.15 * float64(r) / 8 / float64(size)
+	// Twice the rate, so that a sender that stalls leaves the link a queue;
+	// near line rate the machine cannot send as much.
+	offered := min(2*float64(r), max(float64(r)*1.1, 600e6)) / 8 / float64(size)
 	got, err := netlab.Stream(rig.A, rig.B, netlab.StreamOptions{
 		Rate: int(offered) + 1, For: 1500 * time.Millisecond, Size: size, Wait: 400 * time.Millisecond,
 	})
@@ -64,7 +66,8 @@ func rateOnce(ctx context.Context, r link.Rate, size int) (second, shorter float
 	}
 	var stamps []int64
 	for _, at := range got.CameAt {
-		if at > 0 {
+		// The queue fills in the first 200 ms.
+		if at > 0 && at > got.SentAt[0]+200e6 {
 			stamps = append(stamps, at)
 		}
 	}

@@ -1,7 +1,8 @@
 package link
 
-// fifoBlock is how many packets a block of a FIFO holds: 24 KiB.
-const fifoBlock = 1024
+// fifoBlock is how many packets a block of a FIFO holds: with the pointer to
+// the next block just under 24 KiB, which the allocator does not round up.
+const fifoBlock = 1023
 
 // FIFO is a queue of packets that grows by blocks, so that a
 // packet held costs its 24 bytes whether one is inside or millions, and
