@@ -44,7 +44,7 @@ func (p *pair) take(c compiled, w Want, version uint64, at time.Time) {
 	defer p.mu.Unlock()
 	p.version = version
 	p.state.Want, p.state.ETag, p.state.AppliedAt = w, etag(version), at
-	p.state.Links = c.links
+	p.state.Links, p.rate = c.links, c.rate
 }
 
 // etag is how a version is written.

@@ -333,7 +333,7 @@ func TestPortVanishes(t *testing.T) {
 			t.Errorf("%q", s.Why)
 		}
 		bench.lack(nil)
-		bench.changed(PortChange{"eth2", true, true})
+		bench.changed(PortChange{Port: "eth2", There: true, Carrier: true})
 		synctest.Wait()
 		if word(b) != Emulating || bench.held != 1 {
 			t.Errorf("port came back: %s", word(b))
@@ -495,20 +495,33 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-func TestCarrierIsLost(t *testing.T) {
+func TestPortsHinder(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		bench.changed(PortChange{"eth1", true, false})
-		bench.changed(PortChange{"eth2", true, false})
-		synctest.Wait()
-		s := b.State().Pairs[0]
-		if s.Word != Emulating || s.Effective || s.NotYet != "no carrier on eth1, eth2" || b.Ready() == nil {
-			t.Errorf("%+v", s)
+		say := func(port string, carrier bool, speed link.Rate) {
+			bench.changed(PortChange{port, true, carrier, speed * link.MegabitPerSecond})
+			synctest.Wait()
 		}
-		bench.changed(PortChange{"eth2", true, true})
-		bench.changed(PortChange{"eth1", true, true})
-		synctest.Wait()
-		if s := b.State().Pairs[0]; !s.Effective || s.NotYet != "" || b.Ready() != nil {
-			t.Errorf("%+v", s)
+		expect := func(why string) {
+			t.Helper()
+			s := b.State().Pairs[0]
+			if s.Word != Emulating || s.NotYet != why || s.Effective != (why == "") || (b.Ready() == nil) != (why == "") {
+				t.Errorf("%s, effective %v, %q; want %q", s.Word, s.Effective, s.NotYet, why)
+			}
 		}
+		say("eth1", true, 1000)
+		say("eth2", true, 10)
+		expect("")
+		say("eth1", false, 0)
+		expect("no carrier on eth1")
+		say("eth1", true, 1000)
+		expect("")
+		// 20 Mbit/s through a port of 10.
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
+		if a.Effective || a.NotYet != "port eth2 runs at 10Mbit/s, the link is to carry 20Mbit/s" {
+			t.Errorf("%+v", a)
+		}
+		expect(a.NotYet)
+		say("eth2", true, 100)
+		expect("")
 	})
 }

@@ -22,6 +22,7 @@ type compiled struct {
 	document []byte // emulator.Spec as JSON
 	links    []LinkState
 	warnings Problems
+	rate     link.Rate // the largest of the links' ways that have one
 }
 
 // String is one line for people: "emulate geo/qirse-sat@1a2b3c4 seed 7".
@@ -83,6 +84,9 @@ func (b *Box) compile(w Want, memory link.Size) (compiled, Problems) {
 		}
 		if p == nil {
 			continue
+		}
+		for _, way := range link.Ways {
+			c.rate = max(c.rate, p.Effective(way).Queue.Rate)
 		}
 		d.Links = append(d.Links, specLink{name, l.Seed, p.JSON()})
 		c.links = append(c.links, describe(name, l, p))

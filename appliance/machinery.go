@@ -12,8 +12,8 @@ type Ports interface {
 	// itself is a Refused.
 	Prepare(ctx context.Context, p PairConfig) (Held, error)
 	// Watch calls changed when a port of the pair comes or goes, or its
-	// carrier does, until ctx ends. It begins with ports that are not as
-	// they should be.
+	// carrier or speed does, until ctx ends. It begins with both as they
+	// are.
 	Watch(ctx context.Context, p PairConfig, changed func(PortChange)) error
 }
 
@@ -22,6 +22,8 @@ type PortChange struct {
 	Port    string
 	There   bool // false: it has vanished
 	Carrier bool // false: its cable is unplugged, or what is at its end is off
+	// Speed of the port, in bits per second; 0 when it is not known.
+	Speed link.Rate
 }
 
 // Held are the ports of a pair while they are test ports.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"farlink/emulator/link"
 )
 
 const (
@@ -48,7 +48,8 @@ type pair struct {
 
 	mu      sync.Mutex
 	state   PairState // without what snapshot adds
-	dark    []string  // ports without a carrier
+	rate    link.Rate // the most that a way of the links is to carry; 0 is no limit
+	seen    map[string]PortChange
 	version uint64
 	engine  Engine // nil while there is none
 
@@ -60,7 +61,7 @@ func newPair(b *Box, c PairConfig) *pair {
 	return &pair{
 		cfg: c, box: b,
 		calls: make(chan func()), ended: make(chan struct{}),
-		ports: make(chan PortChange, 16),
+		ports: make(chan PortChange, 16), seen: map[string]PortChange{},
 		state: PairState{Name: c.Name, Word: Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
 	}
 }
@@ -161,7 +162,7 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 		case <-e.Done():
 			return fmt.Errorf("engine ended: %w", e.Err())
 		case c := <-p.ports:
-			if p.carrier(c); !c.There {
+			if p.note(c); !c.There {
 				p.lost = true
 				return fmt.Errorf("port %s has vanished", c.Port)
 			}
@@ -193,7 +194,7 @@ func (p *pair) idle(ctx context.Context, d time.Duration) bool {
 		case <-timer.C:
 			return false
 		case c := <-p.ports:
-			if p.carrier(c); c.There && p.held == nil {
+			if p.note(c); c.There && p.held == nil {
 				return true
 			} else if !c.There && p.held != nil {
 				err := errors.Join(fmt.Errorf("port %s has vanished", c.Port), p.release())
@@ -233,23 +234,33 @@ func (p *pair) watch(ctx context.Context) error {
 	return nil
 }
 
-// carrier takes note of a port that has lost its carrier or has it again.
-func (p *pair) carrier(c PortChange) {
-	dark := c.There && !c.Carrier
+// note takes note of how a port is now.
+func (p *pair) note(c PortChange) {
 	p.mu.Lock()
-	was := slices.Contains(p.dark, c.Port)
-	p.dark = slices.DeleteFunc(p.dark, func(port string) bool { return port == c.Port })
-	if dark {
-		p.dark = append(p.dark, c.Port)
-		slices.Sort(p.dark)
-	}
+	was, known := p.seen[c.Port]
+	p.seen[c.Port] = c
 	p.mu.Unlock()
 	switch {
-	case dark && !was:
+	case c.There && !c.Carrier && (!known || was.Carrier):
 		p.event(KindPort, "", "no carrier on "+c.Port)
-	case was && c.Carrier:
+	case c.Carrier && known && was.There && !was.Carrier:
 		p.event(KindPort, "", "carrier is back on "+c.Port)
 	}
+}
+
+// hindered says why the ports keep the links from being as asked, "" if
+// they do not. The caller holds the lock.
+func (p *pair) hindered() string {
+	for _, port := range []string{p.cfg.A, p.cfg.B} {
+		c, known := p.seen[port]
+		if known && c.There && !c.Carrier {
+			return "no carrier on " + port
+		}
+		if c.Speed > 0 && p.state.Want.Mode == Emulate && p.rate > c.Speed {
+			return fmt.Sprintf("port %s runs at %v, the link is to carry %v", port, c.Speed, p.rate)
+		}
+	}
+	return ""
 }
 
 // pause waits for d or the end of ctx.
@@ -335,11 +346,11 @@ func (p *pair) event(k Kind, by, text string) {
 // snapshot is the whole state of the pair.
 func (p *pair) snapshot() PairState {
 	p.mu.Lock()
-	s, e, dark := p.state, p.engine, slices.Clone(p.dark)
+	s, e, hindered := p.state, p.engine, p.hindered()
 	p.mu.Unlock()
 	s.Effective, s.NotYet = e != nil && s.Word != Fault, s.Why
-	if len(dark) > 0 && s.Effective {
-		s.Effective, s.NotYet = false, "no carrier on "+strings.Join(dark, ", ")
+	if hindered != "" && s.Effective {
+		s.Effective, s.NotYet = false, hindered
 	}
 	if e == nil {
 		return s

@@ -12,6 +12,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/ports"
+	"farlink/emulator/link"
 )
 
 // Ports are the interfaces of this machine.
@@ -131,20 +132,19 @@ func (h *heldPorts) letGo() error {
 }
 
 // Watch calls changed when a port of the pair comes or goes, or its carrier
-// does; first for ports that are not there or have none.
+// does; first for both as they are.
 func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(appliance.PortChange)) error {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return err
 	}
 	defer ns.Close()
-	was := map[string]appliance.PortChange{
-		p.A: {Port: p.A, There: true, Carrier: true}, p.B: {Port: p.B, There: true, Carrier: true},
-	}
+	was := map[string]appliance.PortChange{}
 	look := func() {
 		for _, port := range []string{p.A, p.B} {
-			there, carrier := ns.Look(port)
-			if now := (appliance.PortChange{Port: port, There: there, Carrier: carrier}); now != was[port] {
+			there, carrier, speed := ns.Look(port)
+			now := appliance.PortChange{Port: port, There: there, Carrier: carrier, Speed: link.Rate(speed) * link.MegabitPerSecond}
+			if now != was[port] {
 				was[port] = now
 				changed(now)
 			}

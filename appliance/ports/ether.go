@@ -172,6 +172,33 @@ func (e ether) channels(index int) (Channels, error) {
 	return c, nil
 }
 
+// speed returns the speed of the interface in Mbit/s, 0 where it is not
+// known: no carrier, or no such thing.
+func (e ether) speed(index int) int {
+	answer, err := e.ask(unix.ETHTOOL_MSG_LINKMODES_GET, 0, index, nil)
+	if err != nil {
+		return 0
+	}
+	for _, m := range answer {
+		ad, err := netlink.NewAttributeDecoder(m.Data)
+		if err != nil {
+			return 0
+		}
+		for ad.Next() {
+			if ad.Type() != unix.ETHTOOL_A_LINKMODES_SPEED {
+				continue
+			}
+			if v := ad.Uint32(); v != speedUnknown {
+				return int(v)
+			}
+		}
+	}
+	return 0
+}
+
+// speedUnknown is SPEED_UNKNOWN of linux/ethtool.h, -1.
+const speedUnknown = 1<<32 - 1
+
 // setChannels sets one kind of queue count.
 func (e ether) setChannels(index int, attribute uint16, count uint32) error {
 	_, err := e.ask(unix.ETHTOOL_MSG_CHANNELS_SET, netlink.Acknowledge, index, func(ae *netlink.AttributeEncoder) {

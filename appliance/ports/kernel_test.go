@@ -167,7 +167,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	changed, ended := make(chan bool, 100), make(chan error)
-	go func() { ended <- n.Watch(ctx, func() { there, _ := n.Look("p0"); changed <- there }) }()
+	go func() { ended <- n.Watch(ctx, func() { there, _, _ := n.Look("p0"); changed <- there }) }()
 	wait := func(there bool) {
 		deadline := time.After(5 * time.Second)
 		for {

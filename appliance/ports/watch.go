@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Look reports whether the namespace has an interface called name, and
-// whether that has a carrier.
-func (n *Namespace) Look(name string) (there, carrier bool) {
+// Look reports whether the namespace has an interface called name, whether
+// that has a carrier, and its speed in Mbit/s, 0 if unknown.
+func (n *Namespace) Look(name string) (there, carrier bool, speed int) {
 	l, err := n.link.LinkByName(name)
 	if err != nil {
-		return false, false
+		return false, false, 0
 	}
-	return true, l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0
+	carrier = l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0
+	return true, carrier, n.speed(l.Attrs().Index)
 }
 
 // Watch calls changed each time anything changes about the interfaces of the
