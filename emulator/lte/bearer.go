@@ -30,6 +30,7 @@ type Bearer struct {
 	release link.Time // of the last packet or lost block
 	lost    []link.Fate
 	ready   bool // may be sent to in the TTI being scheduled
+	ahead   bool // uplink that is granted without being asked for
 
 	average float64 // bits per TTI served, for proportional fair
 	rate    float64 // bits per TTI granted, smoothed, for Capacity
@@ -133,7 +134,7 @@ func (b *Bearer) prepare(tti int64) bool {
 	if !b.busy() {
 		return false
 	}
-	if b.way == link.Up {
+	if b.way == link.Up && !b.ahead {
 		b.learn(tti)
 	}
 	b.discard(tti)
@@ -148,7 +149,7 @@ func (b *Bearer) prepare(tti int64) bool {
 // eligible reports whether the cell may send for this bearer in a TTI: the
 // front packet is processed and, uplink, a grant was given in time.
 func (b *Bearer) eligible(tti int64) bool {
-	if b.way == link.Up && b.ue.cell.cfg.Access.Grants != "prescheduled" {
+	if b.way == link.Up && !b.ahead {
 		return b.granted(tti)
 	}
 	return b.processed(tti)
@@ -207,7 +208,7 @@ func (b *Bearer) send(tti int64, carrier, prb int) int {
 	}
 	b.ue.lastActive = tti
 	b.account(tti, used)
-	if b.way == link.Up {
+	if b.way == link.Up && !b.ahead {
 		b.sent(tti, used)
 	}
 	// With room left the bearer has nothing more; with none it may go on
@@ -241,7 +242,7 @@ func (b *Bearer) fill(tti int64, bits int, o outcome) int {
 // mayLeave reports whether the front packet is processed by a TTI; an uplink
 // grant implies that it is.
 func (b *Bearer) mayLeave(tti int64) bool {
-	return b.way == link.Up && b.ue.cell.cfg.Access.Grants != "prescheduled" || b.processed(tti)
+	return b.way == link.Up && !b.ahead || b.processed(tti)
 }
 
 // finish sends a packet whose last bit is in a block on its way.

@@ -58,6 +58,7 @@ func (c *Cell) UE(weight int) *UE {
 		b := &u.bearers[w]
 		*b = Bearer{ue: u, way: w, channel: newChannel(radios[w], d)}
 		b.reportOf, b.rateAt = -1, -rateWindow-1
+		b.ahead = w == link.Up && c.cfg.Access.Grants == "prescheduled"
 		for i := range c.cfg.Carriers {
 			b.harq = append(b.harq, d.Sub(fmt.Sprintf("harq%d", i)))
 		}
