@@ -9,6 +9,7 @@ export const keys = {
   p: () => may('drive') && actions.flap(),
   l: () => may('drive') && actions.lease(),
   d: () => may('drive') && actions.pcap(),
+  x: () => may('drive') && actions.pep(),
   r: () => may('drive') && actions.run(),
   m: () => may('drive') && actions.mark(),
   z: () => actions.undo(),

@@ -5,6 +5,7 @@ import { useEffect, useState } from './vendor/hooks.js'
 import { Header } from './header.js'
 import { Login } from './login.js'
 import { Actions, Path } from './path.js'
+import { Proxies } from './proxies.js'
 import { Profiles } from './profiles.js'
 import { Settings } from './settings.js'
 import { Events, Health, Strips } from './strips.js'
@@ -21,7 +22,7 @@ function Notes() {
   </div>`
 }
 
-const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['R', 'key_r'], ['M', 'key_m'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
+const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['X', 'key_x'], ['R', 'key_r'], ['M', 'key_m'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
 
 function Help() {
   const close = () => set({ help: false })
@@ -37,6 +38,7 @@ function Panel() {
   return html`<main id="main" class="panel">
     <${Profiles} />
     <div class="centre"><${Path} /><${Actions} /><${Strips} />
+      <${Proxies} />
       <div class="foot"><${Health} /><${Events} /></div></div>
   </main>`
 }

@@ -73,7 +73,9 @@ export function Path() {
     <h2 id="path">${t('path')}</h2>
     <div class="path">
       <div class="end"><b>A</b> ${t('device')}<small>${p.port_a}</small></div>
+      ${store.pep?.want.near && html`<div class="end pep">PEP<small>${store.pep.want.enabled ? t('splitting') : t('passing')}</small></div>`}
       <div class="ways"><${Way} way="down" /><${Way} way="up" /></div>
+      ${store.pep?.want.far && html`<div class="end pep">PEP<small>${store.pep.want.enabled ? t('splitting') : t('passing')}</small></div>`}
       <div class="end"><b>B</b> ${t('network')}<small>${p.port_b}</small></div>
     </div>
     ${!p.event && (p.why || !p.effective) && html`<p class="warn">${p.why || `${t('not_effective')}: ${p.not_effective || ''}`}</p>`}

@@ -21,6 +21,8 @@ export const store = {
   /** @type {Event[]} */ events: [],
   /** @type {Map<string, Series>} */ series: new Map(),
   /** @type {Sample|null} */ sample: null,
+  /** @type {import('./types/api.js').PEPState|null} */ pep: null,
+  flows: { total: 0, flows: /** @type {import('./types/api.js').Split[]} */ ([]) },
   pair: '',
   seed: 0,
   window: 60,
@@ -60,7 +62,8 @@ export const may = scope => scopes.indexOf(store.session?.scope || 'none') >= sc
 const scopes = ['none', 'read', 'drive', 'admin']
 /** mine reports whether the lease is the user's own. */
 export const mine = () => store.status?.lease?.held && store.status.lease.holder === store.session?.name
-const query = () => ((store.status?.pairs.length || 0) > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '')
+/** query names the pair where there are several, then adds what else is asked. @param {string} [join] @param {string} [more] */
+export const query = (join = '', more = '') => ((store.status?.pairs.length || 0) > 1 ? `?pair=${encodeURIComponent(pair().name)}` : '') + join + more
 
 /** going is the run that goes on on the pair that is shown. */
 export const going = () => store.status?.runs.find(r => r.pair === pair()?.name)
@@ -215,6 +218,12 @@ export const actions = {
     await ask('PUT', '/capture' + query(), { armed: true })
     note(t('pcap_armed'))
   }),
+  pep: () => attempt(async () => {
+    const w = store.pep?.want
+    const on = w && (w.near || w.far)
+    await ask('PATCH', '/pep' + query(), on ? { enabled: !w.enabled } : { near: true, far: true, enabled: true, handshake: 'deferred', wan: { congestion: 'xlayer' } })
+  }),
+  noPEP: () => attempt(() => ask('PATCH', '/pep' + query(), { near: false, far: false, enabled: false })),
   run: () => attempt(async () => {
     const on = going()
     const id = on?.id || 'run-' + new Date().toISOString().replace(/[-:]|\..*/g, '')

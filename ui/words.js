@@ -34,6 +34,9 @@ const words = {
   // strips
   rates: ['Rate', '속도'], queue: ['Queue delay', '대기 지연'], losses: ['Lost frames', '손실 프레임'], lateness: ['Engine lateness p99', '엔진 지연 p99'], cwnd: ['PEP window', 'PEP 윈도'],
   offered: ['offered', '유입'], granted: ['granted', '할당'], delivered: ['delivered', '전달'], total: ['all', '전체'], grant: ['grant', '할당'], window: ['Window', '구간'], way: ['Way', '방향'], time: ['time', '시각'],
+  // proxies
+  proxies: ['Proxies', '프록시'], near: ['near', '단말 쪽'], far: ['far', '망 쪽'], splitting: ['splitting', '분할 중'], passing: ['passing', '통과'], no_proxies: ['no proxies', '프록시 없음'], pep_on: ['PEP on', 'PEP 켜기'], pep_off: ['PEP off', 'PEP 끄기'],
+  pep_none: ['Take proxies out', '프록시 제거'], flows_n: ['%s connections', '연결 %s개'], connection: ['Connection', '연결'], state: ['State', '상태'], amount: ['Amount', '양'], to_client: ['To the client', '클라이언트 쪽'], to_server: ['To the server', '서버 쪽'], key_x: ['PEP on or off', 'PEP 켜기/끄기'],
   // health
   now: ['Now', '현재'], verdict: ['verdict', '판정'], late_p99: ['engine lateness p99', '엔진 지연 p99'], budget: ['budget %s µs', '한도 %s µs'], floor: ['latency at zero delay', '지연 0일 때의 지연'],
   engine: ['engine', '엔진'], restarts: ['%s restarts', '재시작 %s회'], effective: ['as asked', '요청대로'], readings: ['Models', '모델'],
