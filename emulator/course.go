@@ -84,7 +84,7 @@ func (l *line) become(way *profiles.Way, now link.Time) {
 		}
 		was := l.stages[at]
 		l.stages[at] = l.station.stage(at, l.way, way)
-		l.takeOver(at, was, now, nil)
+		l.takeOver(at, was, -1, now)
 		changed = true
 	}
 	l.now = *way

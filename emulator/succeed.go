@@ -13,7 +13,7 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 	for i, was := range o.lines {
 		if j := e.spec.index(old.spec.Links[i].Name); j >= 0 {
 			d.lines[j].inherit(was, now)
-			d.lines[j].succeed(was, j, now)
+			d.lines[j].succeed(was, changed(i, j), now)
 		} else if n, _ := was.chain.Held(); n > 0 {
 			d.retired = append(d.retired, was)
 		}
@@ -29,32 +29,39 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 	}
 }
 
-// succeed moves what was's stages hold into those of l, which is link i.
-func (l *line) succeed(was *line, i int, now link.Time) {
+// succeed moves what was's stages hold into those of l. index is that of the
+// link if it has changed, else -1.
+func (l *line) succeed(was *line, index int, now link.Time) {
 	l.seq = was.seq
 	for at := places - 1; at >= 0; at-- {
-		l.takeOver(at, was.stages[at], now, func(p *link.Packet) { p.Mark = p.Mark.OnLink(i) })
+		l.takeOver(at, was.stages[at], index, now)
 	}
 }
 
 // takeOver lets the stage in a place go on where was stopped. Callers begin
 // with the last place: where the place of a stage is empty now, its packets
-// go to the next that holds any, behind those.
-func (l *line) takeOver(at place, was link.Stage, now link.Time, each func(*link.Packet)) {
+// go to the next that holds any, behind those. Packets that are to have
+// another index are taken out first, since an heir may take others whole.
+func (l *line) takeOver(at place, was link.Stage, index int, now link.Time) {
+	from, holds := was.(link.Holder)
+	var marked link.FIFO
+	if holds && index >= 0 {
+		from.Drain(func(p link.Packet) {
+			p.Mark = p.Mark.OnLink(index)
+			marked.Push(p)
+		})
+	}
 	if s, ok := l.stages[at].(link.Heir); ok {
 		s.Inherit(now, was)
 	}
-	from, ok := was.(link.Holder)
-	if !ok {
+	if !holds {
 		return
 	}
 	to := l.holder(at)
-	from.Drain(func(p link.Packet) {
-		if each != nil {
-			each(&p)
-		}
-		to.Adopt(now, p)
-	})
+	for marked.Len() > 0 {
+		to.Adopt(now, marked.Pop())
+	}
+	from.Drain(func(p link.Packet) { to.Adopt(now, p) })
 }
 
 // holder returns the first stage from a place on that holds packets; the
@@ -66,4 +73,12 @@ func (l *line) holder(at place) link.Holder {
 		}
 	}
 	return l.stages[path].(link.Holder)
+}
+
+// changed returns the index of a link now, or -1 if it had the same before.
+func changed(was, now int) int {
+	if was == now {
+		return -1
+	}
+	return now
 }

@@ -122,14 +122,16 @@ func (l *Path) Adopt(now link.Time, p link.Packet) {
 	l.push(p)
 }
 
-// Inherit goes on with the order of the old path and its present deviation.
+// Inherit goes on with the order of the old path, its present deviation, and
+// all that is on the way: at once, however many they are.
 func (l *Path) Inherit(_ link.Time, old link.Stage) {
 	o, ok := old.(*Path)
 	if !ok {
 		return
 	}
-	if l.fifo.Len() == 0 && o.fifo.Len() == 0 {
-		l.last = o.last
+	if l.fifo.Len() == 0 {
+		l.fifo, l.due, l.last = o.fifo, o.due, o.last
+		o.fifo, o.due = link.FIFO{}, link.Never
 	}
 	if l.jitter != nil && o.jitter != nil {
 		l.jitter.z, l.jitter.last, l.jitter.begun = o.jitter.z, o.jitter.last, o.jitter.begun
