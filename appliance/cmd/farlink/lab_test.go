@@ -250,6 +250,7 @@ func TestTwoLabs(t *testing.T) {
 }
 
 func TestTerminateUnderLoad(t *testing.T) {
+	t.Parallel()
 	l := labUp(t, "--profile", "geo/qirse-sat")
 	before := sh(t, "ip -n "+l.Name+"-box -o link show a1")
 	flood := another("lab", "exec", "--name", l.Name, "a", "--", "ping", "-f", "-s", "1000", "-w", "20", "10.77.0.2")
