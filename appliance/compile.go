@@ -178,9 +178,6 @@ func (b *Box) base(l Link, prefix string) (*profiles.Profile, []Problem) {
 	case errors.As(err, new(NoProfile)):
 		_, err = profiles.Lookup(l.Profile) // says which name was probably meant
 		_, want, _ := strings.Cut(err.Error(), ": want ")
-		if strings.HasPrefix(want, "one of") { // all of them: too long a list
-			want = "a profile of the box, as `farlink profiles` or /api/v1/profiles list them"
-		}
 		return nil, []Problem{{Path: prefix + "profile", Got: fmt.Sprintf("unknown profile %q", l.Profile), Want: want}}
 	case err != nil:
 		return nil, []Problem{{Path: prefix + "profile", Got: err.Error(), Want: "a profile that can be read"}}

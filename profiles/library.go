@@ -84,7 +84,7 @@ func unknown(name string) error {
 		}
 	}
 	if best == "" {
-		return fmt.Errorf("profile %q is not shipped: want one of %s", name, strings.Join(Names(), ", "))
+		return fmt.Errorf("profile %q is not shipped: want one that `farlink profiles` or /api/v1/profiles lists", name)
 	}
 	return fmt.Errorf("profile %q is not shipped: want %q", name, best)
 }

@@ -181,7 +181,7 @@ func TestLookup(t *testing.T) {
 		"qirse-sat":     `want "geo/qirse-sat"`,
 		"geo/qirse-sta": `want "geo/qirse-sat"`,
 		"../profile":    `want a name such as`,
-		"xyzzy":         `want one of clear, dvbrcs/`,
+		"xyzzy":         `want one that`,
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
