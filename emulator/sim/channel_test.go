@@ -22,7 +22,7 @@ func TestRecordedReplay(t *testing.T) {
 	play := func(e Emulator) (string, []byte) {
 		var out, recorded bytes.Buffer
 		r := trace.NewRecorder(&recorded)
-		_, err := Replay{Emulator: e, Way: link.Up, Meet: r.Meet}.Run(bytes.NewReader(in), &out)
+		_, err := Replay{Emulator: e, Way: link.Up, Meet: func(_ link.Way, at link.Time, f link.Fate) { r.Meet(at, f) }}.Run(bytes.NewReader(in), &out)
 		if err == nil {
 			err = r.Flush()
 		}

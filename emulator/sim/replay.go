@@ -14,22 +14,27 @@ import (
 // Replay says how a capture is put on a link.
 type Replay struct {
 	Emulator Emulator
-	Way      link.Way      // on which all packets go
-	Header   pcap.Header   // of the capture that is written
-	Limit    link.Duration // how long after the last packet what is inside may stay; 0 is 10 min
+	Way      link.Way // on which all packets go, unless Steer says otherwise
+	// Steer, if not nil, says on which way a frame goes: a capture of both
+	// ways is put on the link as it came.
+	Steer  func(frame []byte) link.Way
+	Header pcap.Header   // of the capture that is written
+	Limit  link.Duration // how long after the last packet what is inside may stay; 0 is 10 min
 	// Meet, if not nil, is told of each fate and when its packet came: what
 	// a recording is made of.
-	Meet func(arrived link.Time, f link.Fate)
+	Meet func(w link.Way, arrived link.Time, f link.Fate)
 }
 
 // Summary is what a replay showed.
 type Summary struct {
-	Way     string  `json:"way"`
+	Way     string  `json:"way"`     // "down", "up", or "both"
 	Seconds float64 `json:"seconds"` // from the first packet to the last fate
 	tally.Totals
-	Untimed   int64 `json:"untimed_packets,omitempty"`   // had no time stamp: took the one before
-	Backwards int64 `json:"backwards_packets,omitempty"` // were stamped before one that stands before them: took its time
-	Cut       int64 `json:"cut_packets,omitempty"`       // longer than a frame can be: cut to 65,535 bytes
+	Down      *tally.Totals `json:"down,omitempty"` // of "both"
+	Up        *tally.Totals `json:"up,omitempty"`
+	Untimed   int64         `json:"untimed_packets,omitempty"`   // had no time stamp: took the one before
+	Backwards int64         `json:"backwards_packets,omitempty"` // were stamped before one that stands before them: took its time
+	Cut       int64         `json:"cut_packets,omitempty"`       // longer than a frame can be: cut to 65,535 bytes
 }
 
 // Run reads a capture and puts its packets on the link at their own times,
@@ -76,12 +81,13 @@ type tape struct {
 	now     link.Time
 	last    link.Time // latest fate
 	count   uint64    // packets read
-	drops   uint64    // lost since the last delivered
+	drops   [2]uint64 // lost since the last delivered, by way
 	slots   []held
 	free    []uint32
 	scratch []byte
 	comment []byte
-	tally   tally.Tally
+	all     tally.Tally
+	ways    [2]tally.Tally
 	sum     Summary
 }
 
@@ -91,6 +97,7 @@ type held struct {
 	kept  int    // bytes that the capture kept
 	id    uint64
 	at    link.Time
+	way   link.Way
 	left  int32 // copies under way; 0 is a free slot
 }
 
@@ -112,10 +119,23 @@ func (t *tape) play() (*Summary, error) {
 	if t.err != nil {
 		return nil, fmt.Errorf("write capture: %w", t.err)
 	}
-	t.sum.Way = t.Way.String()
-	t.sum.Seconds = t.last.Seconds()
-	t.sum.Totals = t.tally.Totals(t.Emulator, t.Way, t.last.Sub(0))
+	t.total()
 	return &t.sum, nil
+}
+
+// total completes the summary.
+func (t *tape) total() {
+	t.sum.Seconds = t.last.Seconds()
+	length := t.last.Sub(0)
+	if t.Steer == nil {
+		t.sum.Way, t.sum.Totals = t.Way.String(), t.ways[t.Way].Totals(t.Emulator, t.Way, length)
+		return
+	}
+	down, up := t.ways[link.Down].Totals(t.Emulator, link.Down, length), t.ways[link.Up].Totals(t.Emulator, link.Up, length)
+	t.sum.Way, t.sum.Down, t.sum.Up = "both", &down, &up
+	t.sum.Totals = t.all.Totals(t.Emulator, link.Down, length)
+	// A stage has its name on a way.
+	t.sum.Totals.Losses = append(append([]tally.Loss(nil), down.Losses...), up.Losses...)
 }
 
 // put lets the link run up to a packet of the capture and puts it in.
@@ -137,11 +157,16 @@ func (t *tape) put(p pcap.Packet) error {
 	if p.Length > MostFrame {
 		t.sum.Cut++
 	}
-	*s = held{frame: frame, kept: kept, id: t.count, at: t.now, left: 1}
+	w := t.Way
+	if t.Steer != nil {
+		w = t.Steer(frame)
+	}
+	*s = held{frame: frame, kept: kept, id: t.count, at: t.now, way: w, left: 1}
 	t.count++
-	t.tally.Arrive(len(frame))
-	t.Emulator.Arrive(t.Way, t.now, ref, frame, t)
-	t.clock.touched(t.Way)
+	t.all.Arrive(len(frame))
+	t.ways[w].Arrive(len(frame))
+	t.Emulator.Arrive(w, t.now, ref, frame, t)
+	t.clock.touched(w)
 	return t.err
 }
 
@@ -180,18 +205,28 @@ func (t *tape) advance(until link.Time, drain bool) {
 		if due > until || due == link.Never {
 			return
 		}
-		if n, _ := t.Emulator.Held(t.Way); drain && n == 0 {
+		if drain && t.empty() {
 			return
 		}
 		t.clock.run(w, due, t)
 	}
 }
 
+// empty reports whether nothing is inside the link.
+func (t *tape) empty() bool {
+	for _, w := range link.Ways {
+		if n, _ := t.Emulator.Held(w); n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // abandon writes what never came out.
 func (t *tape) abandon() {
 	for i := range t.slots {
 		if s := &t.slots[i]; s.left > 0 {
-			t.write(s, t.now.Add(t.Limit), t.incoming(), pcap.Inbound, "held in "+t.Way.String(), pcap.Verdict{}, s.frame)
+			t.write(s, t.now.Add(t.Limit), incoming(s.way), pcap.Inbound, "held in "+s.way.String(), pcap.Verdict{}, s.frame)
 		}
 	}
 }
@@ -206,10 +241,9 @@ func (t *tape) slot() uint32 {
 	return uint32(len(t.slots) - 1)
 }
 
-// incoming is the interface where packets of the way come in: "a" on the way
-// up.
-func (t *tape) incoming() int {
-	if t.Way == link.Up {
+// incoming is the interface where packets of a way come in: "a" on the way up.
+func incoming(w link.Way) int {
+	if w == link.Up {
 		return 0
 	}
 	return 1
@@ -227,10 +261,10 @@ func (t *tape) Deliver(p link.Packet) {
 		// Another copy may still need the frame as it came.
 		t.scratch = append(t.scratch[:0], frame...)
 		frame = t.scratch
-		t.Emulator.Finish(p, t.Way, frame)
+		t.Emulator.Finish(p, s.way, frame)
 	}
 	t.comment = delivered(t.comment[:0], p, s.at)
-	t.write(s, p.When, 1-t.incoming(), pcap.Outbound, string(t.comment), pcap.Redirected, frame)
+	t.write(s, p.When, 1-incoming(s.way), pcap.Outbound, string(t.comment), pcap.Redirected, frame)
 	t.drop(p.Ref)
 }
 
@@ -238,17 +272,18 @@ func (t *tape) Deliver(p link.Packet) {
 func (t *tape) Lose(p link.Packet, c link.Cause) {
 	s := &t.slots[p.Ref]
 	t.meet(s, link.Fate{Packet: p, Cause: c})
-	comment := "lost " + c.Reason.String() + " at " + tally.Place(t.Emulator, t.Way, p.Mark.Link(), c)
-	t.write(s, p.When, t.incoming(), pcap.Inbound, comment, pcap.Dropped, s.frame)
-	t.drops++
+	comment := "lost " + c.Reason.String() + " at " + tally.Place(t.Emulator, s.way, p.Mark.Link(), c)
+	t.write(s, p.When, incoming(s.way), pcap.Inbound, comment, pcap.Dropped, s.frame)
+	t.drops[s.way]++
 	t.drop(p.Ref)
 }
 
 // meet counts a fate.
 func (t *tape) meet(s *held, f link.Fate) {
-	t.tally.Meet(f, s.at, true)
+	t.all.Meet(f, s.at, true)
+	t.ways[s.way].Meet(f, s.at, true)
 	if t.Meet != nil {
-		t.Meet(s.at, f)
+		t.Meet(s.way, s.at, f)
 	}
 }
 
@@ -265,7 +300,7 @@ func (t *tape) write(s *held, at link.Time, face int, d pcap.Direction, comment 
 	p := pcap.Packet{Interface: face, Time: t.base + int64(at), Data: frame[:s.kept], Length: len(frame),
 		Comment: comment, Direction: d, ID: s.id, HasID: true, Verdict: v}
 	if d == pcap.Outbound {
-		p.Drops, t.drops = t.drops, 0
+		p.Drops, t.drops[s.way] = t.drops[s.way], 0
 	}
 	if err := t.out.Write(p); err != nil && t.err == nil {
 		t.err = err

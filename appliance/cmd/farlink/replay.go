@@ -26,19 +26,28 @@ when and where they leave, lost ones when and where they are lost, with the
 fate as the packet's comment. No ports, no waiting; the same profile, seed and
 capture give the same file, byte for byte.
 
+With --device a capture of both ways goes through both: up what the device
+sent, down all else.
+
 --record saves the channel as it was: the delay, loss or damage of each packet.
 With --channel such a recording takes the profile's place, whatever the version
 or the settings; the same capture then meets the same fates, bit for bit.`,
 		Example: `  farlink replay --profile geo/qirse-sat --seed 7 --way down --out fates.pcapng web.pcap
   tshark -r fates.pcapng -Y 'frame.comment contains "lost"'
+  farlink replay --profile geo/qirse-sat --device 192.0.2.7 --out both.pcapng laptop.pcap
   farlink replay --profile geo/qirse-sat --way up --record day.csv --out a.pcapng web.pcap
   farlink replay --channel day.csv --way up --out b.pcapng web.pcap`,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.ExactArgs(1)(c, args); err != nil {
 				return err
 			}
-			if !way.set || t.out == "" || (s.profile == "") == (t.channel == "") {
-				return errors.New("want --way, --out and either --profile or --channel")
+			switch {
+			case t.out == "" || (s.profile == "") == (t.channel == ""):
+				return errors.New("want --out and either --profile or --channel")
+			case way.set == (t.device != ""):
+				return errors.New("want either --way or --device")
+			case t.device != "" && (t.channel != "" || t.record != ""):
+				return errors.New("--device with --channel or --record: want --way, a recording is of one")
 			}
 			return nil
 		},
@@ -49,6 +58,7 @@ or the settings; the same capture then meets the same fates, bit for bit.`,
 	}
 	s.flags(c)
 	c.Flags().Var(&way, "way", "way of the packets: up or down")
+	c.Flags().StringVar(&t.device, "device", "", "both ways: MAC, IP or prefix of the device, whose frames go up")
 	c.Flags().StringVar(&t.out, "out", "", `capture to write ("-" is standard output)`)
 	c.Flags().StringVar(&t.record, "record", "", "file for the channel as it was")
 	c.Flags().StringVar(&t.channel, "channel", "", "recorded channel, in place of a profile")

@@ -27,7 +27,7 @@ func simCommand() *cobra.Command {
 and input give the same output, byte for byte.
 
 With --in the packets of a capture (pcap, pcapng) go through the link on one
-way, each at its own time; --out is a capture with the fate of each packet as
+way, or with --device on both, each at its own time; --out is a capture with the fate of each packet as
 its comment. With --load scripted senders share the link: ping, tcp-down,
 greedy-up, cbr-down=8Mbit/s, poisson-up=1Mbit/s, burst-down=100, each with
 :200B for another size of frame. With neither, sim measures what one notices of
@@ -48,6 +48,7 @@ the link: idle round trip, saturated rate and loss each way.`,
 	f.StringVar(&s.in, "in", "", `capture to put on the link ("-" is standard input)`)
 	f.StringVar(&s.out, "out", "", `capture to write ("-" is standard output)`)
 	f.Var(&s.way, "way", "way of the capture: up or down")
+	f.StringVar(&s.device, "device", "", "both ways: MAC, IP or prefix of the device, whose frames go up")
 	f.StringSliceVar(&s.loads, "load", nil, "senders to run, such as ping,tcp-down")
 	f.Var(&s.length, "for", "how long they run")
 	f.Var(&s.warm, "after", "from when on rates and delays count")
@@ -61,6 +62,7 @@ type simulation struct {
 	source       source
 	in, out      string
 	way          wayFlag
+	device       string
 	loads        []string
 	senders      []sim.Sender
 	length, warm durationFlag
@@ -76,10 +78,10 @@ func (s *simulation) understand(c *cobra.Command) error {
 		return errors.New("no profile: want --profile NAME or --profile FILE.toml")
 	case s.in != "" && len(s.loads) > 0:
 		return errors.New("--in and --load: want one of them")
-	case s.in != "" && (!s.way.set || s.out == ""):
-		return errors.New("--in without --way and --out: want all three")
-	case s.in == "" && (s.out != "" || s.way.set):
-		return errors.New("--out or --way without --in: want all three")
+	case s.in != "" && (s.way.set == (s.device != "") || s.out == ""):
+		return errors.New("--in: want --out beside it, and either --way or --device")
+	case s.in == "" && (s.out != "" || s.way.set || s.device != ""):
+		return errors.New("--out, --way or --device without --in: want a capture")
 	case len(s.loads) == 0 && (s.series != "" || f.Changed("for") || f.Changed("after")):
 		return errors.New("--for, --after or --series without --load: want senders to run")
 	}
@@ -101,7 +103,7 @@ func (s *simulation) understand(c *cobra.Command) error {
 
 func (s *simulation) run(c *cobra.Command) error {
 	if s.in != "" {
-		return tape{in: s.in, out: s.out, way: s.way.way, json: s.json}.play(c, &s.source)
+		return tape{in: s.in, out: s.out, way: s.way.way, device: s.device, json: s.json}.play(c, &s.source)
 	}
 	profile, err := s.source.load(c.InOrStdin())
 	if err != nil {
@@ -188,6 +190,7 @@ type tape struct {
 	record  string // file for the channel as it was; "" is none
 	channel string // file of a recorded channel, in place of the profile
 	way     link.Way
+	device  string // whose frames go up, and all others down; "" is all on way
 	json    bool
 }
 
@@ -202,7 +205,7 @@ func (t tape) play(c *cobra.Command, s *source) error {
 	}
 	return toFile(c.OutOrStdout(), t.record, func(w io.Writer) error {
 		recorder := trace.NewRecorder(w)
-		r.Meet = recorder.Meet
+		r.Meet = func(_ link.Way, arrived link.Time, f link.Fate) { recorder.Meet(arrived, f) }
 		return errors.Join(t.run(c, r), recorder.Flush())
 	})
 }
@@ -231,6 +234,12 @@ func (t tape) link(stdin io.Reader, s *source) (sim.Replay, error) {
 		return r, err
 	}
 	r.Header.Comment = fmt.Sprintf("profile %v, seed %d, way %v", p, s.seed, t.way)
+	if t.device != "" {
+		r.Header.Comment = fmt.Sprintf("profile %v, seed %d, device %s", p, s.seed, t.device)
+		if r.Steer, err = sim.From(t.device); err != nil {
+			return r, err
+		}
+	}
 	r.Emulator, err = emulate(p, s.seed)
 	return r, err
 }

@@ -79,6 +79,27 @@ func TestSimCapture(t *testing.T) {
 	}
 }
 
+// TestSimBothWays: the frames of writeCapture have no address: from the device
+// of their MAC they go up, from any other down.
+func TestSimBothWays(t *testing.T) {
+	in, out := writeCapture(t, 50), filepath.Join(t.TempDir(), "x")
+	for device, up := range map[string]int64{"00:00:00:00:00:00": 50, "02:00:00:00:00:0a": 0} {
+		for _, args := range [][]string{
+			{"sim", "--profile", "geo/qirse-sat", "--in", in, "--device", device, "--out", out, "--json"},
+			{"replay", "--profile", "geo/qirse-sat", "--device", device, "--out", out, "--json", in},
+		} {
+			text, err := call(t, args...)
+			var sum sim.Summary
+			if err == nil {
+				err = json.Unmarshal([]byte(text), &sum)
+			}
+			if err != nil || sum.Way != "both" || sum.Up.In != up || sum.Down.In != 50-up || sum.In != 50 {
+				t.Errorf("%s: %v, %s", device, err, text)
+			}
+		}
+	}
+}
+
 func TestSimLoads(t *testing.T) {
 	series := filepath.Join(t.TempDir(), "run.json")
 	text, err := call(t, "sim", "--profile", "geo/qirse-sat", "--load", "ping,cbr-down=8Mbit/s", "--for", "10s", "--series", series, "--json")
@@ -139,6 +160,11 @@ func TestSimStatus(t *testing.T) {
 		{2, []string{"sim", "--profile", "geo/qirse-sat", "--load", "ping", "--for", "9s", "--after", "9s"}},
 		{2, []string{"sim", "--profile", "geo/qirse-sat", "--load", "ping", "--for", "9"}},
 		{2, []string{"replay", in}},
+		{2, []string{"sim", "--profile", "geo/qirse-sat", "--in", in, "--out", out, "--way", "up", "--device", "10.0.0.1"}},
+		{2, []string{"sim", "--profile", "geo/qirse-sat", "--device", "10.0.0.1"}},
+		{2, []string{"replay", "--profile", "geo/qirse-sat", "--device", "10.0.0.1", "--way", "up", "--out", out, in}},
+		{2, []string{"replay", "--profile", "geo/qirse-sat", "--device", "10.0.0.1", "--record", out, "--out", out, in}},
+		{1, []string{"replay", "--profile", "geo/qirse-sat", "--device", "phone", "--out", out, in}},
 		{2, []string{"replay", "--profile", "geo/qirse-sat", "--way", "up", "--out", out}},
 		{1, []string{"sim", "--profile", "geo/nowhere"}},
 		{1, []string{"sim", "--profile", bad}},

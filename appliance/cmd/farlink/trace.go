@@ -22,7 +22,7 @@ func traceCommand() *cobra.Command {
 }
 
 // formats are those that import reads.
-const formats = "mahimahi, cellreplay, theaterq, errant, errant-log, table, opensand, atc, capture"
+const formats = "mahimahi, cellreplay, theaterq, errant, errant-log, table, opensand, attenuation, atc, capture"
 
 func traceImportCommand() *cobra.Command {
 	var t importing
@@ -33,6 +33,7 @@ func traceImportCommand() *cobra.Command {
   cellreplay  --down HEAVY,LIGHT[,SIZES] --up …
   theaterq    --down FILE --up FILE    simple or extended
   opensand    --down FILE --up FILE    second and delay in ms a line
+  attenuation --down FILE --up FILE    second and dB a line; fades the carriers of --profile
   capture     --down FILE --up FILE    pcap of a saturated link; --interface
   table       FILE                     t_s,down_bps,down_delay_s,down_loss,up_bps,…
   errant      FILE --samples FILE      a scenario, and what to draw from; --seed
@@ -52,6 +53,7 @@ can follow is told on standard error.`,
 	f.StringVar(&t.face, "interface", "", "capture: only packets of this interface")
 	f.StringVar(&t.end, "end", "hold", "what follows the end of the trace: hold, loop or clear")
 	f.StringVar(&t.name, "name", "mine/trace", "name of the profile")
+	f.StringVar(&t.base.profile, "profile", "", "attenuation: the profile whose carriers fade")
 	f.Uint64Var(&t.seed, "seed", 1, "ERRANT: seed of the draws")
 	return c
 }
@@ -62,6 +64,7 @@ type importing struct {
 	ways                     [2][]string
 	samples, face, end, name string
 	seed                     uint64
+	base                     source
 }
 
 // understand checks arguments and flags before anything is done.
@@ -87,6 +90,8 @@ func (t *importing) understand(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: want --down, --up or both", t.format)
 	case (t.format == "errant") != (t.samples != ""):
 		return errors.New("--samples: want it with errant, and only there")
+	case (t.format == "attenuation") != (t.base.profile != ""):
+		return errors.New("--profile: want it with attenuation, and only there")
 	}
 	for _, w := range link.Ways {
 		least, most := 1, 1
@@ -101,6 +106,9 @@ func (t *importing) understand(c *cobra.Command, args []string) error {
 }
 
 func (t *importing) run(c *cobra.Command) error {
+	if t.format == "attenuation" {
+		return t.fade(c)
+	}
 	course, err := t.read(c.InOrStdin())
 	if err != nil {
 		return err
@@ -113,6 +121,11 @@ func (t *importing) run(c *cobra.Command) error {
 		from, to := course.Of(w), p.Of(w)
 		to.Trace, to.Delivery, to.Train, to.Queue.Limit = from.Trace, from.Delivery, from.Train, from.Limit
 	}
+	return writeProfile(c.OutOrStdout(), p)
+}
+
+// writeProfile writes a profile, if it is sound.
+func writeProfile(out io.Writer, p *profiles.Profile) error {
 	var bad []string
 	for _, problem := range p.Validate() {
 		if problem.Level == profiles.Error {
@@ -122,8 +135,63 @@ func (t *importing) run(c *cobra.Command) error {
 	if len(bad) > 0 {
 		return errors.New(strings.Join(bad, "\n"))
 	}
-	_, err = c.OutOrStdout().Write(p.Canonical())
+	_, err := out.Write(p.Canonical())
 	return err
+}
+
+// fadeMost is how many points a course of attenuation may have: each is an
+// entry of the timeline, which are all looked at for every step.
+const fadeMost = 2000
+
+// fade gives a profile a timeline that moves the attenuation of its carriers
+// from point to point.
+func (t *importing) fade(c *cobra.Command) error {
+	base, err := t.base.load(c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	p := *base
+	p.Name, p.Source = t.name, base.Name+", "+strings.Join(t.files(), ", ")
+	p.Expect = profiles.Expect{}
+	var open opener
+	defer open.close()
+	for _, w := range link.Ways {
+		if len(t.ways[w]) == 0 {
+			continue
+		}
+		carrier := p.Of(w).Carrier
+		if carrier == nil {
+			return fmt.Errorf("profile %s: no carrier %s: want one that can fade", base.Name, w)
+		}
+		points, err := with(&open, c.InOrStdin(), t.ways[w][0], trace.OpenSANDAttenuation)
+		if err != nil {
+			return err
+		}
+		if len(points) > fadeMost {
+			return fmt.Errorf("%s: %d points, want at most %d", t.ways[w][0], len(points), fadeMost)
+		}
+		leg := "downlink"
+		if carrier.Downlink == nil {
+			leg = "uplink"
+		}
+		p.Timeline = append(p.Timeline, ramps(w.String()+".carrier."+leg+".attenuation", points)...)
+	}
+	return writeProfile(c.OutOrStdout(), &p)
+}
+
+// ramps are entries of a timeline that move a setting from point to point.
+func ramps(path string, points []trace.Attenuation) []profiles.Entry {
+	var out []profiles.Entry
+	before := link.Duration(0)
+	for i, point := range points {
+		e := profiles.Entry{At: before, Ramp: point.At - before, Set: map[string]any{path: point.DB}}
+		if i == 0 { // holds from the beginning
+			e.At, e.Ramp = 0, 0
+		}
+		out = append(out, e)
+		before = point.At
+	}
+	return out
 }
 
 // files lists the files that are read.

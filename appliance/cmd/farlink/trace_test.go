@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -69,6 +70,30 @@ func TestTraceImport(t *testing.T) {
 		}
 		if text, err = call(t, "sim", "--profile", writeText(t, "x.toml", text), "--load", "ping", "--for", "5s", "--json"); err != nil {
 			t.Errorf("%v: %v\n%s", c.args, err, text)
+		}
+	}
+}
+
+// TestTraceFade: the attenuation of OpenSAND's file, interpolated, is taken
+// from the Es/N0 of the carrier: 12 dB clear, 2 dB at 10 s, 4 dB at 20 s.
+func TestTraceFade(t *testing.T) {
+	text, err := call(t, "trace", "import", "attenuation", "--profile", "geo/fade-shallow", "--down", writeText(t, "a", "0 0\n10 2\n20 4\n"), "--name", "mine/fade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := filepath.Join(t.TempDir(), "s.json")
+	if _, err := call(t, "sim", "--profile", writeText(t, "x.toml", text), "--load", "ping", "--for", "25s", "--series", series); err != nil {
+		t.Fatal(err, text)
+	}
+	s, err := readSeries(nil, series)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Value i is taken at (i+1) tenths of a second.
+	esN0 := s.Column("down.es_n0_db").Values
+	for i, want := range map[int]float64{0: 12, 49: 11, 99: 10, 149: 9, 199: 8, 240: 8} {
+		if got := float64(esN0[i]); math.Abs(got-want) > 0.05 {
+			t.Errorf("at %.1f s %v dB, want %v", float64(i+1)/10, got, want)
 		}
 	}
 }
@@ -176,6 +201,11 @@ func TestTraceStatus(t *testing.T) {
 		{2, "import mahimahi --down x --end never"},
 		{2, "import errant x"},
 		{2, "import table x --samples y"},
+		{2, "import attenuation --down x"},
+		{2, "import table x --profile y"},
+		{1, "import attenuation --down x --profile geo/none"},
+		{1, "import attenuation --down x --profile geo/qirse-sat"},
+		{1, "import attenuation --down /none --profile geo/fade-shallow"},
 		{1, "import table /none"},
 		{1, "import mahimahi --down /none"},
 		{1, "import mahimahi --down " + bad},
