@@ -68,6 +68,9 @@ func (e *Emulator) Promise(w link.Way) link.Duration {
 	return max(least, 0)
 }
 
+// Size is how many links there are.
+func (e *Emulator) Size() int { return len(e.spec.Links) }
+
 // Capacity returns what link i can carry in way w at now; ok is false when
 // nothing limits it.
 func (e *Emulator) Capacity(w link.Way, i int, now link.Time) (c link.Capacity, ok bool) {

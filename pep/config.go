@@ -28,6 +28,9 @@ type Config struct {
 	// Flows is the most connections split at a time; more cross unsplit.
 	// Default: what the descriptor limit allows.
 	Flows int `toml:"flows" json:"flows,omitempty"`
+	// Fault makes what xlayer hears of the link's capacity wrong, to see
+	// what such an error costs.
+	Fault Fault `toml:"fault" json:"fault,omitzero"`
 	// DialTimeout is how long the far side is asked. Default 130s, the
 	// kernel's own patience with a SYN.
 	DialTimeout link.Duration `toml:"dial_timeout" json:"dial_timeout,omitempty"`
@@ -50,6 +53,10 @@ type Leg struct {
 	Fallback string `toml:"fallback" json:"fallback,omitempty"`
 	// Link is the number of the link whose capacity xlayer follows, 0..255.
 	Link int `toml:"link" json:"link,omitempty"`
+	// Gain is xlayer's window over granted rate times RTT, 1 to 4; default
+	// 1.25. Floor is the least window in packets, default 10.
+	Gain  float64 `toml:"gain" json:"gain,omitempty"`
+	Floor int     `toml:"floor" json:"floor,omitempty"`
 	// Unsent bounds what waits in the send buffer before the window
 	// (TCP_NOTSENT_LOWAT). Default 128kB.
 	Unsent link.Size `toml:"unsent" json:"unsent,omitempty"`
@@ -63,6 +70,8 @@ func (l Leg) over(base Leg) Leg {
 	or(&l.Congestion, base.Congestion)
 	or(&l.Fallback, base.Fallback)
 	or(&l.Link, base.Link)
+	or(&l.Gain, base.Gain)
+	or(&l.Floor, base.Floor)
 	or(&l.Unsent, base.Unsent)
 	or(&l.Buffer, base.Buffer)
 	return l
@@ -112,6 +121,7 @@ func (c Config) Check(report link.Report) {
 	if c.Flows < 0 || c.Flows > 1e6 {
 		report("flows", fmt.Sprint(c.Flows), "0 (what the descriptor limit allows) to 1000000")
 	}
+	c.Fault.check(report)
 	if c.DialTimeout < 0 || c.DialTimeout > 600*link.Second {
 		report("dial_timeout", c.DialTimeout.String(), "up to 600s")
 	}
@@ -126,6 +136,12 @@ func (l Leg) check(at string, report link.Report) {
 	}
 	if l.Link < 0 || l.Link > 255 {
 		report(at+"link", fmt.Sprint(l.Link), "0 to 255")
+	}
+	if l.Gain != 0 && (l.Gain < 1 || l.Gain > 4) {
+		report(at+"gain", fmt.Sprint(l.Gain), "1 to 4")
+	}
+	if l.Floor < 0 || l.Floor > 10000 {
+		report(at+"floor", fmt.Sprint(l.Floor), "0 (the default, 10) to 10000")
 	}
 	if l.Buffer < 0 || l.Buffer > 1<<30 {
 		report(at+"buffer", l.Buffer.String(), "up to 1GiB")

@@ -143,23 +143,31 @@ var tcpStates = []string{"", "established", "syn_sent", "syn_recv", "fin_wait1",
 
 func legState(c *net.TCPConn, congestion string) LegState {
 	l := LegState{Congestion: congestion, State: "close"}
-	raw, err := c.SyscallConn()
-	if err != nil {
+	i := tcpInfo(c)
+	if i == nil {
 		return l
 	}
-	raw.Control(func(fd uintptr) {
-		i, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err != nil {
-			return
-		}
-		if int(i.State) < len(tcpStates) {
-			l.State = tcpStates[i.State]
-		}
-		l.RTTms, l.MinRTTms = float64(i.Rtt)/1e3, float64(i.Min_rtt)/1e3
-		l.Cwnd, l.MSS, l.Retransmits = i.Snd_cwnd, i.Snd_mss, i.Total_retrans
-		l.DeliveryBps, l.PacingBps = float64(i.Delivery_rate)*8, float64(i.Pacing_rate)*8
-		l.UnackedPkts, l.NotSentBytes = i.Unacked, i.Notsent_bytes
-		l.WindowLimited = i.Rwnd_limited > 0
-	})
+	if int(i.State) < len(tcpStates) {
+		l.State = tcpStates[i.State]
+	}
+	l.RTTms, l.MinRTTms = float64(i.Rtt)/1e3, float64(i.Min_rtt)/1e3
+	l.Cwnd, l.MSS, l.Retransmits = i.Snd_cwnd, i.Snd_mss, i.Total_retrans
+	l.DeliveryBps, l.PacingBps = float64(i.Delivery_rate)*8, float64(i.Pacing_rate)*8
+	l.UnackedPkts, l.NotSentBytes = i.Unacked, i.Notsent_bytes
+	l.WindowLimited = i.Rwnd_limited > 0
 	return l
+}
+
+// tcpInfo is TCP_INFO of a connection, nil once it is closed.
+func tcpInfo(c *net.TCPConn) (i *unix.TCPInfo) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	raw.Control(func(fd uintptr) {
+		if got, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			i = got
+		}
+	})
+	return i
 }

@@ -16,7 +16,7 @@ import (
 // shape makes a socket behave as its leg says; it returns the congestion
 // control that the socket uses.
 func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
-	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{Link: uint32(l.Link)})
+	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{Column: congestion.Column(l.Link, p.way), Gain: l.Gain, Floor: uint32(l.Floor)})
 	if err != nil {
 		return "", err
 	}

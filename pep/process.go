@@ -14,8 +14,6 @@ import (
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
-
-	"farlink/pep/congestion"
 )
 
 // Process is a proxy as the daemon sees it.
@@ -146,17 +144,4 @@ func (p *Process) Stop() error {
 		<-p.done
 	}
 	return err
-}
-
-// Grant tells xlayer the capacity of links.
-func (p *Proxy) Grant(grants []Grant) error {
-	for _, g := range grants {
-		err := p.shelf.Grant(uint32(g.Link), congestion.Grant{
-			Rate: uint64(g.RateBps / 8), Gain: uint32(g.Gain * 256), Floor: uint32(g.FloorPacket),
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

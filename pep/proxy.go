@@ -31,6 +31,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"farlink/emulator/link"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
 )
@@ -41,6 +42,9 @@ type Proxy struct {
 	space  *intercept.Space
 	syns   *intercept.Syns
 	shelf  *congestion.Shelf
+	feed   *congestion.Feed
+	way    link.Way // into which the wan port sends
+	oracle oracle
 	config atomic.Pointer[Config]
 	log    *slog.Logger
 
@@ -56,17 +60,21 @@ type counters struct {
 	accepted, refused, unreachable, orphaned, resets, fallbacks atomic.Uint64
 }
 
-// Open makes the calling process's namespace a proxy between its ports lan
-// and wan. pins is the directory for what outlives the process.
-func Open(pins, lan, wan string, c Config, log *slog.Logger) (*Proxy, error) {
-	if err := intercept.Prepare(lan, wan); err != nil {
+// Open makes the calling process's namespace a proxy between the ports of
+// at; it is the namespace that at names.
+func Open(at Place, c Config, log *slog.Logger) (*Proxy, error) {
+	if err := intercept.Prepare(at.LAN, at.WAN); err != nil {
 		return nil, err
 	}
-	space, err := intercept.Open(pins, lan, wan)
+	feed, err := openFeed(at.Feed)
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{space: space, shelf: congestion.Open(), log: log, pipes: pipes{free: make(chan pipe, pipesKept)}}
+	space, err := intercept.Open(at.Pins, at.LAN, at.WAN)
+	if err != nil {
+		return nil, errors.Join(err, feed.Close())
+	}
+	p := &Proxy{space: space, shelf: congestion.Open(feed), feed: feed, way: at.Way, log: log, pipes: pipes{free: make(chan pipe, pipesKept)}}
 	p.flows.entries = map[intercept.Ends]*Split{}
 	if err := p.listen(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -142,6 +150,8 @@ func (p *Proxy) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return p.answer(ctx) })
 	g.Go(func() error { return p.tick(ctx) })
+	g.Go(func() error { return p.mislead(ctx) })
+	g.Go(func() error { return p.compare(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
 		return errors.Join(p.listeners[0].Close(), p.listeners[1].Close(), p.syns.Close())
@@ -212,6 +222,6 @@ func (p *Proxy) Close() error {
 		}
 	}
 	p.pipes.close()
-	errs = append(errs, p.shelf.Close(), p.space.Close())
+	errs = append(errs, p.shelf.Close(), p.space.Close(), p.feed.Close())
 	return errors.Join(errs...)
 }

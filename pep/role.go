@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"farlink/emulator/link"
 	"farlink/pep/intercept"
 )
 
@@ -41,14 +42,17 @@ type Place struct {
 	LAN   string `json:"lan"`   // port towards the clients' side
 	WAN   string `json:"wan"`
 	Pins  string `json:"pins"` // directory on a BPF file system
+	// Feed is the pin of the feed in which the engine tells what links
+	// grant, Way the way into which the wan port sends over them. Without a
+	// feed only Grant tells it.
+	Feed string   `json:"feed,omitempty"`
+	Way  link.Way `json:"way,omitempty"`
 }
 
 // Grant is the capacity of a link for xlayer.
 type Grant struct {
-	Link        int     `json:"link"`
-	RateBps     float64 `json:"rate_bps"` // of Ethernet frames
-	Gain        float64 `json:"gain,omitempty"`
-	FloorPacket int     `json:"floor_packets,omitempty"`
+	Link    int     `json:"link"`
+	RateBps float64 `json:"rate_bps"` // of Ethernet frames
 }
 
 // Status is what a proxy does.
@@ -63,6 +67,7 @@ type Status struct {
 	Resets      uint64            `json:"resets"`
 	Fallbacks   uint64            `json:"fallbacks"`
 	Intercept   intercept.Counts  `json:"intercept"`
+	Feed        FeedStatus        `json:"feed"`
 	Missing     map[string]string `json:"missing,omitempty"` // controls that could not be loaded, and why
 }
 
@@ -70,8 +75,9 @@ type Status struct {
 func (p *Proxy) Status() (Status, error) {
 	c := p.config.Load()
 	counts, err := p.space.Counts()
+	feed := p.feedStatus(c)
 	s := Status{
-		Enabled: c.Enabled, Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts,
+		Enabled: c.Enabled, Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed,
 		Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(), Unreachable: p.counts.unreachable.Load(),
 		Orphaned: p.counts.orphaned.Load(), Resets: p.counts.resets.Load(), Fallbacks: p.counts.fallbacks.Load(),
 	}
@@ -139,7 +145,7 @@ func (r *role) do(q request) (a answer, err error) {
 		if r.proxy != nil {
 			return a, errors.New("proxy is started already")
 		}
-		if r.proxy, err = Open(q.Place.Pins, q.Place.LAN, q.Place.WAN, q.Config, r.log); err == nil {
+		if r.proxy, err = Open(q.Place, q.Config, r.log); err == nil {
 			r.start(r.proxy)
 		}
 		return a, err

@@ -178,12 +178,14 @@ func (s *Server) describe(r *gin.Engine) {
 // tidy mends what huma writes otherwise than meant: a body that is wanted raw
 // and checked is one of JSON all the same.
 func tidy(docs *huma.OpenAPI) {
-	body := docs.Paths["/link"].Patch.RequestBody
-	delete(body.Content, "application/octet-stream")
-	body.Content[typeJSON] = body.Content["application/merge-patch+json"]
-	body.Required = true
+	for _, path := range []string{"/link", "/pep"} {
+		body := docs.Paths[path].Patch.RequestBody
+		delete(body.Content, "application/octet-stream")
+		body.Content[typeJSON] = body.Content["application/merge-patch+json"]
+		body.Required = true
+	}
 	docs.Paths["/preview"].Post.RequestBody.Content[typeTOML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	body = docs.Paths["/profiles/{name}"].Put.RequestBody
+	body := docs.Paths["/profiles/{name}"].Put.RequestBody
 	body.Content[typeTOML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	body.Content[typeJSON] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject}}
 	body.Required = true

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -81,7 +82,7 @@ func (s *Server) metrics() http.Handler {
 type collector struct{ s *Server }
 
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range allMetrics {
+	for _, d := range slices.Concat(allMetrics, pepMetrics) {
 		out <- d
 	}
 }
@@ -109,6 +110,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.s.counts.collect(e)
 	for _, p := range st.Pairs {
 		collectPair(e, p)
+		if s, err := c.s.Box.PEP(p.Name); err == nil {
+			collectPEP(e, p.Name, s)
+		}
 	}
 	for _, r := range c.s.runs.List() {
 		if r.Phase == run.Running && len(r.Links) > 0 {

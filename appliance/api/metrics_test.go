@@ -3,6 +3,7 @@ package api
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestMetricsDocumented(t *testing.T) {
 		written[m[1]] = true
 	}
 	name := regexp.MustCompile(`fqName: "([^"]+)"`)
-	for _, d := range allMetrics {
+	for _, d := range slices.Concat(allMetrics, pepMetrics) {
 		n := name.FindStringSubmatch(d.String())[1]
 		if !written[n] {
 			t.Errorf("docs/metrics.md has no row for %s", n)

@@ -144,7 +144,7 @@ func config(o Options, token string) string {
 	}
 	fmt.Fprintf(&b, "\n[pairs.boot]\nprofile = %q\nseed = %d\n", o.Profile, o.Seed)
 	if o.PEP {
-		fmt.Fprint(&b, "\n[pairs.pep]\nnear = true\nfar = true\nenabled = true\nhandshake = \"deferred\"\n\n[pairs.pep.wan]\ncongestion = \"bbr\"\n")
+		fmt.Fprint(&b, "\n[pairs.pep]\nnear = true\nfar = true\nenabled = true\nhandshake = \"deferred\"\n\n[pairs.pep.wan]\ncongestion = \"xlayer\"\n")
 	}
 	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/wire"
 	"farlink/emulator/wire/steer"
+	"farlink/pep/congestion"
 )
 
 // silence is how long the engine's figures may be old before it counts as
@@ -46,16 +47,17 @@ func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (applianc
 	if err != nil {
 		return nil, err
 	}
-	a, b := c.Pair.A, c.Pair.B
+	a, b, feed := c.Pair.A, c.Pair.B, ""
 	if path != nil {
 		a, b = path.Ends()
+		feed = path.Feed()
 	}
 	// ctx bounds the start, not the life of the engine.
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	late := context.AfterFunc(ctx, kill)
 	e, err := wire.Start(life, wire.Config{
 		Pair: wireName(c.Box, c.Pair.Name), A: a, B: b, Netns: c.Pair.Netns,
-		Fallback: fallback, Patience: time.Duration(c.Pair.FailAfter), Memory: c.Pair.Memory, Doc: c.Document,
+		Fallback: fallback, Patience: time.Duration(c.Pair.FailAfter), Memory: c.Pair.Memory, Doc: c.Document, Feed: feed,
 	})
 	if late(); err != nil {
 		kill()
@@ -241,6 +243,13 @@ func Build(document []byte) (wire.Emulator, error) {
 	}
 	return modelled{e}, nil
 }
+
+// Granters is how many links tell what they grant.
+func (m modelled) Granters() int { return m.Size() }
+
+// OpenFeed opens the feed through which an engine tells the proxies what its
+// links grant: it is what main hands to wire.Main.
+func OpenFeed(path string) (wire.Feed, error) { return congestion.OpenFeed(path) }
 
 // Succeed takes over what old holds. The bare wire holds nothing.
 func (m modelled) Succeed(old wire.Emulator, w link.Way, now link.Time) {

@@ -21,8 +21,10 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 
+	"farlink/emulator/link"
 	"farlink/emulator/wire/steer"
 	"farlink/pep"
+	"farlink/pep/congestion"
 	"farlink/pep/intercept"
 )
 
@@ -44,6 +46,7 @@ type Config struct {
 type Path struct {
 	config Config
 	sides  []*side
+	feed   *congestion.Feed
 	ended  chan string
 }
 
@@ -71,8 +74,22 @@ func newSide(c Config, name, port string) *side {
 		outer: device(c.Name, name[:1]+"o"), inner: device(c.Name, name[:1]+"i")}
 }
 
+// way is the way into which a side's proxy sends over the link.
+func (s *side) way() link.Way {
+	if s.name == "near" {
+		return link.Up
+	}
+	return link.Down
+}
+
 // pins is where the interception of a side is pinned.
 func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s.netns) }
+
+// feedPin is where the capacities of a pair's links are pinned.
+func feedPin(pair string) string { return filepath.Join(steer.Root, "farlink-pep", pair+"-feed") }
+
+// Feed is where the engine is to tell what its links grant.
+func (p *Path) Feed() string { return feedPin(p.config.Name) }
 
 // Open makes the namespaces and starts the proxies; frames reach them after
 // Join. What it cannot finish it takes down again.
@@ -89,6 +106,10 @@ func Open(c Config) (*Path, error) {
 	}
 	if err := Remove(c.Name); err != nil {
 		return nil, err
+	}
+	var err error
+	if p.feed, err = congestion.CreateFeed(p.Feed()); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	for _, s := range p.sides {
 		if err := p.open(s); err != nil {
@@ -112,7 +133,7 @@ func (p *Path) open(s *side) error {
 	if err != nil {
 		return err
 	}
-	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins()}
+	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins(), Feed: p.Feed(), Way: s.way()}
 	if s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP); err != nil {
 		return err
 	}
@@ -203,12 +224,18 @@ func (p *Path) Close() error {
 			all = errors.Join(all, s.wire.Close())
 		}
 	}
+	if p.feed != nil {
+		all = errors.Join(all, p.feed.Close())
+	}
 	return errors.Join(all, Remove(p.config.Name))
 }
 
 // Remove takes away what a path of the name has left, alive or dead.
 func Remove(name string) error {
 	var all error
+	if err := os.Remove(feedPin(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		all = fmt.Errorf("remove feed: %w", err)
+	}
 	for _, which := range []string{"near", "far"} {
 		s := newSide(Config{Name: name}, which, "")
 		all = errors.Join(all, steer.Remove(steer.Dir(name+"-"+which)), intercept.Remove(s.pins()))

@@ -27,7 +27,7 @@ const proxyRole = "FARLINK_SPLIT_TEST_PROXY"
 // The test binary is the engine and the proxies, too.
 func TestMain(m *testing.M) {
 	if wire.IsEngine() {
-		os.Exit(wire.Main(machine.Build))
+		os.Exit(wire.Main(machine.Build, machine.OpenFeed))
 	}
 	if os.Getenv(proxyRole) != "" {
 		conn, err := net.FileConn(os.NewFile(3, "daemon"))
@@ -94,7 +94,7 @@ func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig 
 		t.Fatal(err)
 	}
 	doc := fmt.Appendf(nil, `{"line":"1Gbit/s","default":"main","links":[{"name":"main","seed":1,"profile":%s}]}`, p.Profile.JSON())
-	r.engine, err = wire.Start(t.Context(), wire.Config{Pair: name, A: a, B: b, Netns: lab.Box, Doc: doc})
+	r.engine, err = wire.Start(t.Context(), wire.Config{Pair: name, A: a, B: b, Netns: lab.Box, Doc: doc, Feed: r.path.Feed()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,14 @@ func TestBothSides(t *testing.T) {
 	}
 	r.fetch(t, 100_000)
 	r.path.Proxies(func(side string, p *pep.Process) {
-		if s, err := p.Status(); err != nil || s.Accepted != 1 {
+		s, err := p.Status()
+		if err != nil || s.Accepted != 1 {
 			t.Errorf("%s: %+v, %v; want one connection", side, s, err)
+		}
+		// The engine tells each proxy the way into which it sends.
+		want := map[string]float64{"near": 2e6, "far": 20e6}[side]
+		if l := s.Feed.Links; len(l) != 1 || l[0].GrantedBps != want || l[0].RTTms != 600 || l[0].AgeMs > 200 {
+			t.Errorf("%s: feed %+v, want %v bit/s and 600 ms, of late", side, l, want)
 		}
 	})
 }

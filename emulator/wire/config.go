@@ -28,6 +28,7 @@ type Config struct {
 
 	Limits ledger.Limits // where the verdict turns
 	Doc    []byte        // the first document; empty is the bare wire
+	Feed   string        // where to tell what links grant, as OpenFeed knows it; "" is nowhere
 }
 
 // filled returns c with the defaults in place, or what is wrong with it.

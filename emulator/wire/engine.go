@@ -26,6 +26,7 @@ type machine struct {
 	waits  [2]*waiter
 	loops  [2]*loop // by way
 	lock   spinlock
+	feed   Feed
 	claims []int // abstract sockets that say whose the ports are
 	em     Emulator
 	ended  chan struct{} // gets one for each loop that ended
@@ -36,8 +37,14 @@ func portOf(w link.Way) int { return int(w.Other()) }
 
 // newMachine takes the ports and is ready to go. What it cannot finish it
 // undoes.
-func newMachine(c Config, p *page, build Build) (*machine, error) {
+func newMachine(c Config, p *page, build Build, open OpenFeed) (*machine, error) {
 	m := &machine{config: c, build: build, page: p, ended: make(chan struct{}, 2)}
+	if c.Feed != "" && open != nil {
+		var err error
+		if m.feed, err = open(c.Feed); err != nil {
+			return nil, err
+		}
+	}
 	if err := m.open(); err != nil {
 		m.close()
 		return nil, err
@@ -145,6 +152,7 @@ func (m *machine) openWay(w link.Way) error {
 		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
 		beat: func(now int64) { m.wire.Beat(port, now) },
 		spin: int64(m.config.Spin), nap: int64(m.config.Patience) / 3, priority: m.config.Priority, yield: page.yield, em: m.em, locked: m.em.Coupled(),
+		teller: teller{feed: m.feed},
 	}
 	m.loops[w] = l
 	return nil

@@ -68,6 +68,7 @@ type loop struct {
 	promise   int64  // least delay of a frame, ns
 	switched  int64  // since when, CLOCK_MONOTONIC
 	yield     func(link.Probe)
+	teller    teller
 }
 
 // run carries frames until an order to stop.
@@ -89,6 +90,9 @@ func (l *loop) run() {
 		}
 		if l.now-l.booked >= bookEvery {
 			l.publish()
+		}
+		if l.telling() {
+			l.tell()
 		}
 		if !busy {
 			l.sleep()
@@ -189,6 +193,9 @@ func (l *loop) horizon() (to, spin int64) {
 	}
 	if l.store.frames > 0 {
 		spin = l.spin
+	}
+	if l.teller.feed != nil {
+		to = min(to, l.teller.next)
 	}
 	if l.pushing {
 		to = min(to, l.rescue)

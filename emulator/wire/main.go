@@ -26,15 +26,15 @@ const role = "FARLINK_ROLE=wire"
 func IsEngine() bool { return os.Getenv("FARLINK_ROLE") == "wire" }
 
 // Main is the engine's process. It ends with the daemon that started it and
-// returns the status to exit with.
-func Main(build Build) int {
+// returns the status to exit with. open may be nil: then nothing is told.
+func Main(build Build, open OpenFeed) int {
 	roomForThreads()
 	debug.SetGCPercent(-1) // tidy collects, outside the loops' way
 	// The daemon ends its engine by the socket; a terminal's and a service
 	// manager's signals are the daemon's to take.
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	p := &pipe{rw: os.NewFile(3, "control")}
-	s := &server{pipe: p, build: build}
+	s := &server{pipe: p, build: build, open: open}
 	if err := s.serve(); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, "engine:", err)
 		return 1
@@ -46,6 +46,7 @@ func Main(build Build) int {
 type server struct {
 	pipe  *pipe
 	build Build
+	open  OpenFeed
 	m     *machine
 	heap  uint64
 }
@@ -97,7 +98,7 @@ func (s *server) start(a *ask) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMachine(a.Conf, page, s.build)
+	m, err := newMachine(a.Conf, page, s.build, s.open)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // The test binary is the engine too.
 func TestMain(m *testing.M) {
 	if IsEngine() {
-		os.Exit(Main(buildAny))
+		os.Exit(Main(buildAny, nil))
 	}
 	if os.Getenv("FARLINK_TEST_START") != "" { // TestNoPrivilege runs us so
 		_, err := Start(context.Background(), Config{Pair: "nobody", A: "lo", B: "lo2"})

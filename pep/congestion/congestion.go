@@ -3,7 +3,7 @@
 // and the kernel's own beside them.
 //
 //	Load ──▶ Shelf ──Use(fd, "hybla")──▶ setsockopt(TCP_CONGESTION, "fl1a2b_hybla")
-//	           └─Grant(link, capacity)─▶ BPF map ─▶ xlayer, at the next ACK
+//	engine ─▶ Feed.Tell(link, way, capacity) ─▶ shared BPF array ─▶ xlayer, at the next ACK
 //
 // One ELF per law: programs are paired with struct_ops maps by type and member
 // only, so two laws in one object would get each other's programs. The
@@ -60,6 +60,7 @@ func Names() []string {
 // Shelf is the loaded laws. Sockets that use one keep it after Close.
 type Shelf struct {
 	tag     string
+	feed    *Feed
 	mu      sync.RWMutex
 	laws    map[string]*law
 	missing map[string]error
@@ -70,9 +71,9 @@ type law struct {
 	attached   link.Link
 }
 
-// Open returns an empty shelf.
-func Open() *Shelf {
-	return &Shelf{tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
+// Open returns an empty shelf, whose xlayer follows feed.
+func Open(feed *Feed) *Shelf {
+	return &Shelf{feed: feed, tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
 }
 
 // Load loads and registers those of the named controls that are laws of ours
@@ -83,7 +84,7 @@ func (s *Shelf) Load(names ...string) {
 		if !slices.Contains(names, l.name) || s.laws[l.name] != nil {
 			continue
 		}
-		loaded, err := load(l.name, s.tag, l.spec)
+		loaded, err := s.load(l.name, l.spec)
 		if err != nil {
 			s.missing[l.name] = err
 			continue
@@ -94,15 +95,19 @@ func (s *Shelf) Load(names ...string) {
 }
 
 // load puts one law into the kernel under its tagged name.
-func load(name, tag string, describe func() (*ebpf.CollectionSpec, error)) (*law, error) {
+func (s *Shelf) load(name string, describe func() (*ebpf.CollectionSpec, error)) (*law, error) {
 	spec, err := describe()
 	if err != nil {
 		return nil, fmt.Errorf("read law %s: %w", name, err)
 	}
-	if err := rename(spec.Maps[name], tag+name); err != nil {
+	if err := rename(spec.Maps[name], s.tag+name); err != nil {
 		return nil, fmt.Errorf("name law %s: %w", name, err)
 	}
-	c, err := ebpf.NewCollection(spec)
+	var options ebpf.CollectionOptions
+	if spec.Maps[feedMap] != nil && s.feed != nil {
+		options.MapReplacements = map[string]*ebpf.Map{feedMap: s.feed.m}
+	}
+	c, err := ebpf.NewCollectionWithOptions(spec, options)
 	if err != nil {
 		return nil, fmt.Errorf("load law %s: %w", name, err)
 	}
@@ -167,10 +172,16 @@ func (s *Shelf) Close() error {
 	return errors.Join(errs...)
 }
 
-// Place says where a socket belongs: which link carries it (for xlayer, 0 to
-// 255) and which subflow of which connection it is (for the coupled laws;
+// Place says where a socket belongs: which capacity it follows and how (for
+// xlayer), and which subflow of which connection it is (for the coupled laws;
 // group 0 is alone, group below 4096, slot below 8).
-type Place struct{ Link, Group, Slot uint32 }
+type Place struct {
+	Column      uint32  // of the feed
+	Gain        float64 // window beyond rate x RTT; 0 is 1.25
+	Floor       uint32  // of the window, packets; 0 is 10
+	Overhead    uint32  // bytes a frame has beyond the payload; 0 is 66
+	Group, Slot uint32
+}
 
 // Use makes control name the congestion control of socket fd. If the law is
 // missing it takes fallback, a control of the kernel's, and returns what the
@@ -197,7 +208,11 @@ func (s *Shelf) Use(fd int, name, fallback string, at Place) (used string, err e
 // place tells a law about a socket before the law's init runs on it.
 func (l *law) place(fd int, at Place) error {
 	if m := l.collection.Maps["links"]; m != nil {
-		return m.Put(int32(fd), at.Link)
+		gain := at.Gain
+		if gain == 0 {
+			gain = 1.25
+		}
+		return m.Put(int32(fd), [4]uint32{at.Column, uint32(gain * 256), orDefault(at.Floor, 10), orDefault(at.Overhead, 66)})
 	}
 	return l.collection.Maps["members"].Put(int32(fd), [2]uint32{at.Group, at.Slot})
 }
@@ -205,40 +220,6 @@ func (l *law) place(fd int, at Place) error {
 // Law returns the name of the law behind a kernel control's name, as
 // TCP_INFO and ss show it, and the name itself for the kernel's own.
 func (s *Shelf) Law(kernel string) string { return strings.TrimPrefix(kernel, s.tag) }
-
-// Grant is what a link's capacity is now.
-type Grant struct {
-	Rate     uint64 // bytes of Ethernet frames per second; 0 is unknown
-	Gain     uint32 // of the bandwidth-delay product, in 1/256; 0 is 1.25
-	Floor    uint32 // packets; 0 is 10
-	Overhead uint32 // bytes a frame has beyond the payload; 0 is 66
-}
-
-// capacity is struct capacity of xlayer.bpf.c.
-type capacity struct {
-	Rate                  uint64
-	Gain, Floor, Overhead uint32
-	Epoch, Now, Before    uint32
-}
-
-// Grant tells xlayer the capacity of a link; flows follow at their next
-// acknowledgement.
-func (s *Shelf) Grant(link uint32, g Grant) error {
-	l, ok := s.law("xlayer")
-	if !ok {
-		return fmt.Errorf("capacity of link %d: law xlayer is not loaded", link)
-	}
-	var c capacity
-	m := l.collection.Maps["capacities"]
-	if err := m.Lookup(link, &c); err != nil {
-		return fmt.Errorf("capacity of link %d: %w", link, err)
-	}
-	c.Rate, c.Gain, c.Floor, c.Overhead = g.Rate, orDefault(g.Gain, 320), orDefault(g.Floor, 10), orDefault(g.Overhead, 66)
-	if err := m.Put(link, &c); err != nil {
-		return fmt.Errorf("capacity of link %d: %w", link, err)
-	}
-	return nil
-}
 
 func orDefault(v, value uint32) uint32 {
 	if v == 0 {

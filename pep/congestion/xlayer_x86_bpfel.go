@@ -22,6 +22,8 @@ type xlayerAsk struct {
 	Gain     uint32
 	Floor    uint32
 	Overhead uint32
+	Queue    uint32
+	Level    uint32
 	Pacing   uint64
 	Window   uint64
 }

@@ -143,6 +143,16 @@ func TestXLayer(t *testing.T) {
 	near(t, "floor", packets, 10, 0)
 }
 
+// TestLevel: 20 ms of 8 Mbit/s is 20000 bytes.
+func TestLevel(t *testing.T) {
+	var x XLayer
+	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 34999: 1.75e6, 40000: 1.75e6} {
+		near(t, "rate", float64(x.Level(7*link.MegabitPerSecond, 8*link.MegabitPerSecond, queue)), want, 500)
+	}
+	// 1 Mbit/s: three frames are 4542 bytes.
+	near(t, "slow", float64(x.Level(link.MegabitPerSecond, link.MegabitPerSecond, 4542)), 1e6, 1)
+}
+
 func TestResume(t *testing.T) {
 	const rtt = 600 * link.Millisecond
 	saved := Saved{Cwnd: 1000, MinRTT: rtt}

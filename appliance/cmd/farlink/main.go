@@ -23,7 +23,7 @@ const (
 
 func main() {
 	if wire.IsEngine() {
-		os.Exit(wire.Main(machine.Build))
+		os.Exit(wire.Main(machine.Build, machine.OpenFeed))
 	}
 	if os.Getenv(machine.ProxyVariable) != "" {
 		os.Exit(proxy())

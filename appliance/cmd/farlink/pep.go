@@ -58,6 +58,10 @@ func printPEP(w io.Writer, s appliance.PEPState) error {
 		return err
 	}
 	for _, p := range s.Proxies {
+		for _, l := range p.Feed.Links {
+			fmt.Fprintf(w, "%s: link %d grants %.4g Mbit/s %s, told %.1f ms ago; windows are %.1f %% off (%d samples)\n",
+				p.Side, l.Link, l.GrantedBps/1e6, l.Way, l.AgeMs, 100*p.Feed.Error, p.Feed.Samples)
+		}
 		for name, why := range p.Missing {
 			fmt.Fprintf(w, "%s: congestion control %s is missing: %s\n", p.Side, name, why)
 		}
@@ -101,7 +105,7 @@ the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
 	f.StringVar(&pair, "pair", "", "pair of ports, where the box has several")
 	f.StringVar(&sides, "sides", "both", "near (device side), far (network side) or both")
 	f.StringVar(&handshake, "handshake", "deferred", "deferred, early or pass")
-	f.StringVar(&congestion, "congestion", "cubic", "congestion control over the link: xlayer, hybla, cubic, bbr, …")
+	f.StringVar(&congestion, "congestion", "xlayer", "congestion control over the link: xlayer, hybla, cubic, bbr, …")
 	return c
 }
 

@@ -19,6 +19,7 @@ struct sock {
 struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	void *icsk_ulp_data;
+	__u8 icsk_ca_state : 5, icsk_ca_rest : 3;
 	__u64 icsk_ca_priv[13];
 } CORE;
 
@@ -44,7 +45,9 @@ struct ack_sample {
 	__u32 in_flight;
 } CORE;
 
-struct rate_sample;
+struct rate_sample {
+	__u32 acked_sacked;
+} CORE;
 enum tcp_ca_event { CA_EVENT_TX_START, CA_EVENT_CWND_RESTART };
 
 struct tcp_congestion_ops {
@@ -63,6 +66,8 @@ struct tcp_congestion_ops {
 };
 
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
+extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
+extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) __ksym;
 
 /* TCP_CONG_NON_RESTRICTED: may be the default of a namespace. */
 #define NON_RESTRICTED 1

@@ -5,32 +5,43 @@
 char LICENSE[] SEC("license") = "GPL";
 
 #define SK_PACING_NEEDED 1
+#define CA_RECOVERY 3
 #define EPOCH_SHIFT 28 /* 0.27 s: how long a flow with a backlog counts */
 #define BACKLOG_SEGMENTS 8
 
-/* What a link grants now, written by user space within a millisecond of the
- * grant; epoch, now and before count the flows that share it. */
+/* A link's capacity in one way. The engine writes the first six words by
+ * atomic stores within a millisecond of a grant, through shared memory; the
+ * proxy writes faulted and fault; the last three count the flows that share
+ * the link, and belong to this program. One cache line. */
 struct capacity {
-	__u64 rate; /* bytes of frames per second; 0 is unknown */
-	__u32 gain; /* in 1/256 */
-	__u32 floor; /* packets */
-	__u32 overhead; /* bytes a frame has beyond the payload */
+	__u64 told;    /* bytes of frames per second granted now */
+	__u64 at;      /* CLOCK_MONOTONIC ns when it was told; 0 is never */
+	__u64 next;    /* the next grant, when it is known already, else told */
+	__u64 next_at; /* CLOCK_MONOTONIC ns when that takes effect; ~0 is never */
+	__u32 queue;   /* bytes waiting for capacity */
+	__u32 rtt_us;  /* propagation both ways */
+	__u64 faulted; /* what is believed in told's place while fault is set */
+	__u32 fault;
 	__u32 epoch, now, before;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 256);
+	__uint(max_entries, 512); /* two for each link: down, up */
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct capacity);
 } capacities SEC(".maps");
 
+/* Which capacity a socket follows, and how; written through its descriptor
+ * before the control is chosen. */
 struct carried {
-	__u32 link;
+	__u32 column;   /* of capacities */
+	__u32 gain;     /* window beyond the product, in 1/256 */
+	__u32 floor;    /* packets */
+	__u32 overhead; /* bytes a frame has beyond the payload */
 };
 
-/* Which link carries a socket; written through its descriptor before the
- * control is chosen. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -39,7 +50,8 @@ struct {
 } links SEC(".maps");
 
 struct private {
-	__u32 link, epoch;
+	struct carried on;
+	__u32 epoch;
 };
 
 /* The question, and the answer: a window in packets and a pacing rate in
@@ -47,18 +59,33 @@ struct private {
 struct ask {
 	__u64 rate;
 	__u32 active, rtt_us, mss, gain, floor, overhead;
+	__u32 queue, level; /* level: 1 keeps the queue at its level */
 	__u64 pacing;
 	__u64 window;
 };
 
+#define LEVEL_MS 20	 /* of the grant, kept waiting: see cwnd.XLayer.Level */
+#define LEVEL_LEAST 4542 /* bytes: three full frames */
+#define LEAST_RATE 8000	 /* bytes per second while nothing is granted: asks */
+
 static __always_inline void answer(struct ask *a)
 {
 	__u32 mss = a->mss ? a->mss : 536;
-	__u64 share = a->rate * mss / (mss + a->overhead) / (a->active ? a->active : 1);
+	__u64 rate = a->rate > LEAST_RATE ? a->rate : LEAST_RATE;
+	__u64 share = rate * mss / (mss + a->overhead) / (a->active ? a->active : 1);
 	__u64 product = share * a->rtt_us / 1000000;
 	__u64 window = (product * a->gain / 256 + mss - 1) / mss;
 	a->pacing = share;
 	a->window = window < a->floor ? a->floor : window;
+	if (a->level) {
+		__u64 wanted = rate * LEVEL_MS / 1000;
+		if (wanted < LEVEL_LEAST)
+			wanted = LEVEL_LEAST;
+		__u64 factor = 64; /* in 1/256 */
+		if (a->queue < wanted * 7 / 4)
+			factor = (2 * wanted - a->queue) * 256 / wanted;
+		a->pacing = share * factor / 256;
+	}
 }
 
 SEC("syscall")
@@ -92,23 +119,47 @@ static __always_inline __u32 active(struct capacity *c, struct tcp_sock *tp, str
 	return c->before > c->now ? c->before : c->now;
 }
 
-static __always_inline void follow(struct sock *sk)
+/* What the socket follows; none where the link has not said, or has no
+ * limit. */
+static __always_inline struct capacity *capacity_of(const struct sock *sk)
+{
+	__u32 column = private_of(sk)->on.column;
+	struct capacity *c = bpf_map_lookup_elem(&capacities, &column);
+	return c && c->at ? c : 0;
+}
+
+/* Reports whether there was a capacity to follow. */
+static __always_inline int follow(struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct private *p = private_of(sk);
-	__u32 id = p->link;
-	struct capacity *c = bpf_map_lookup_elem(&capacities, &id);
-	if (!c || !c->rate)
-		return;
+	struct capacity *c = capacity_of(sk);
+	if (!c)
+		return 0;
 	__u32 rtt = tp->rtt_min.s[0].v;
 	if (rtt == ~0U || !rtt)
 		rtt = tp->srtt_us >> 3;
-	struct ask a = {.rate = c->rate, .active = active(c, tp, p), .rtt_us = rtt ? rtt : 1000,
-			.mss = tp->mss_cache, .gain = c->gain, .floor = c->floor, .overhead = c->overhead};
+	if (!rtt)
+		rtt = c->rtt_us ? c->rtt_us : 1000;
+	struct ask a = {.rate = c->fault ? c->faulted : c->told, .active = active(c, tp, p), .rtt_us = rtt,
+			.mss = tp->mss_cache, .gain = p->on.gain, .floor = p->on.floor, .overhead = p->on.overhead,
+			.queue = c->queue, .level = 1};
 	answer(&a);
 	tp->snd_cwnd = a.window < tp->snd_cwnd_clamp ? a.window : tp->snd_cwnd_clamp;
 	tp->snd_ssthresh = tp->snd_cwnd;
 	sk->sk_pacing_rate = a.pacing;
+	return 1;
+}
+
+/* Without a capacity: Reno, unpaced. */
+static __always_inline void unknown(struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	sk->sk_pacing_rate = ~0UL;
+	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != CA_RECOVERY)
+		tcp_reno_cong_avoid(sk, ack, acked);
+	else if (tp->snd_cwnd > tp->snd_ssthresh)
+		tp->snd_cwnd = tp->snd_ssthresh;
 }
 
 SEC("struct_ops")
@@ -116,7 +167,12 @@ void BPF_PROG(xlayer_init, struct sock *sk)
 {
 	struct private *p = private_of(sk);
 	struct carried *on = bpf_sk_storage_get(&links, sk, 0, 0);
-	p->link = on ? on->link : 0;
+	if (on) {
+		p->on.column = on->column;
+		p->on.gain = on->gain;
+		p->on.floor = on->floor;
+		p->on.overhead = on->overhead;
+	}
 	p->epoch = 0;
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
@@ -124,13 +180,23 @@ void BPF_PROG(xlayer_init, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(xlayer_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs) { follow(sk); }
+void BPF_PROG(xlayer_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+{
+	if (!follow(sk))
+		unknown(sk, ack, rs->acked_sacked);
+}
 
 SEC("struct_ops")
-__u32 BPF_PROG(xlayer_ssthresh, struct sock *sk) { return ((struct tcp_sock *)sk)->snd_cwnd; }
+__u32 BPF_PROG(xlayer_ssthresh, struct sock *sk)
+{
+	return capacity_of(sk) ? ((struct tcp_sock *)sk)->snd_cwnd : tcp_reno_ssthresh(sk);
+}
 
 SEC("struct_ops")
-__u32 BPF_PROG(xlayer_undo, struct sock *sk) { return ((struct tcp_sock *)sk)->snd_cwnd; }
+__u32 BPF_PROG(xlayer_undo, struct sock *sk)
+{
+	return capacity_of(sk) ? ((struct tcp_sock *)sk)->snd_cwnd : tcp_reno_undo_cwnd(sk);
+}
 
 /* One segment at a time below 12 Mbit/s: a burst of two would stand out in
  * the queue of a slow link. */

@@ -1,0 +1,145 @@
+package congestion
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"farlink/emulator/link"
+)
+
+// MostLinks is how many links a feed has room for.
+const MostLinks = 256
+
+// feedMap is the map of xlayer.bpf.c that a Feed stands for.
+const feedMap = "capacities"
+
+// Feed is what links grant now, in memory that the engine, the proxies and
+// their xlayer share: one BPF array that all have mapped. One writer for each
+// column.
+type Feed struct {
+	m       *ebpf.Map
+	columns []capacity
+	raw     []byte
+}
+
+// capacity is struct capacity of xlayer.bpf.c.
+type capacity struct {
+	told, at, next, nextAt uint64
+	queue, rtt             uint32
+	faulted                uint64
+	fault                  uint32
+	_                      [3]uint32
+}
+
+// Told is what a feed says of a link in one way.
+type Told struct {
+	Rate  link.Rate // of Ethernet frames, granted now
+	At    int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
+	Queue link.Size // waiting for capacity
+	RTT   link.Duration
+}
+
+// Column is the place of a link's way in a feed.
+func Column(number int, w link.Way) uint32 { return uint32(2*number) + uint32(w) }
+
+// NewFeed makes a feed, without a name of its own.
+func NewFeed() (*Feed, error) {
+	spec, err := loadXlayer()
+	if err != nil {
+		return nil, fmt.Errorf("read the feed's layout: %w", err)
+	}
+	m, err := ebpf.NewMap(spec.Maps[feedMap])
+	if err != nil {
+		return nil, fmt.Errorf("make a feed: %w", err)
+	}
+	return mapped(m)
+}
+
+// CreateFeed makes a feed and pins it at path, in place of what was there.
+func CreateFeed(path string) (*Feed, error) {
+	f, err := NewFeed()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("pin a feed: %w", err), f.Close())
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("pin a feed: %w", err), f.Close())
+	}
+	if err := f.m.Pin(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("pin a feed: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// OpenFeed opens the feed that is pinned at path.
+func OpenFeed(path string) (*Feed, error) {
+	m, err := ebpf.LoadPinnedMap(path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open feed %s: %w", path, err)
+	}
+	return mapped(m)
+}
+
+func mapped(m *ebpf.Map) (*Feed, error) {
+	const size = 2 * MostLinks * unsafe.Sizeof(capacity{})
+	raw, err := unix.Mmap(m.FD(), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("map a feed: %w", err), m.Close())
+	}
+	return &Feed{m, unsafe.Slice((*capacity)(unsafe.Pointer(&raw[0])), 2*MostLinks), raw}, nil
+}
+
+// Close lets go of the feed. Whoever has it mapped keeps it.
+func (f *Feed) Close() error { return errors.Join(unix.Munmap(f.raw), f.m.Close()) }
+
+// Tell publishes what a link grants in one way. now is CLOCK_MONOTONIC;
+// nextAt, on the same clock, is when c.NextRate takes effect. It does not
+// allocate; links beyond MostLinks are left out.
+func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) {
+	if number < 0 || number >= MostLinks {
+		return
+	}
+	e := &f.columns[Column(number, w)]
+	atomic.StoreUint64(&e.told, uint64(c.Rate)/8)
+	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
+	atomic.StoreUint64(&e.nextAt, uint64(nextAt))
+	atomic.StoreUint32(&e.queue, uint32(min(c.Queue, 1<<32-1)))
+	atomic.StoreUint32(&e.rtt, uint32(c.RTT/link.Microsecond))
+	atomic.StoreUint64(&e.at, uint64(now))
+}
+
+// Forget says that a link does not tell its capacity, or has no limit.
+func (f *Feed) Forget(number int, w link.Way) {
+	if number >= 0 && number < MostLinks {
+		atomic.StoreUint64(&f.columns[Column(number, w)].at, 0)
+	}
+}
+
+// Now reads a column.
+func (f *Feed) Now(column uint32) Told {
+	e := &f.columns[column]
+	return Told{
+		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
+		Queue: link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,
+	}
+}
+
+// Pretend makes xlayer believe a rate other than the one that is told.
+func (f *Feed) Pretend(column uint32, r link.Rate) {
+	e := &f.columns[column]
+	atomic.StoreUint64(&e.faulted, uint64(r)/8)
+	atomic.StoreUint32(&e.fault, 1)
+}
+
+// Believe ends Pretend.
+func (f *Feed) Believe(column uint32) { atomic.StoreUint32(&f.columns[column].fault, 0) }
