@@ -7,7 +7,10 @@ import "math"
 // paths would deliver all that is left before this one delivers the chunk (as
 // ECF, for any number of paths, by rate), or the chunk would hold the
 // connection's window while faster paths need it (as BLEST, but only up to
-// what they deliver, and never past a window that is ample).
+// what they deliver, and never past a window that is ample). What the relay
+// has read of its source is bounded, so the first rule holds only when the end
+// is in sight: else a path of 600 ms would idle beside any that can send the
+// relay's whole buffer in 300.
 type Arrival struct{}
 
 // Next chooses.
@@ -30,7 +33,7 @@ func (Arrival) Next(s *Snapshot) Choice {
 	faster, first := s.faster(best, when)
 	switch {
 	case faster == 0:
-	case first+float64(s.Unsent)/faster < when:
+	case !s.More && first+float64(s.Unsent)/faster < when:
 		return wait // the tail is quicker without this path
 	case float64(s.Left-s.Chunk) < faster*(when-first) && float64(s.Window) < 2*faster*s.Paths[best].seconds():
 		return wait // the window is short, and others need it

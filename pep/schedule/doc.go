@@ -52,6 +52,7 @@ type Snapshot struct {
 	Paths      []Path
 	Chunk      int    // bytes of the next chunk
 	Unsent     int    // bytes not yet given to any path, the chunk among them
+	More       bool   // the source has more than Unsent: its end is not in sight
 	Window     int    // bytes between the peer's data acknowledgement and the end of its window
 	Left       int    // bytes of the window that are still free
 	Reinjected uint64 // chunks sent again on another path, since the connection began

@@ -217,7 +217,7 @@ func (m *sim) look() *Snapshot {
 		})
 	}
 	s := &m.snapshot
-	s.Now, s.Chunk, s.Unsent, s.Window, s.Reinjected = m.now, simMSS, 1<<20, m.window*simMSS, m.reinjected
+	s.Now, s.Chunk, s.Unsent, s.More, s.Window, s.Reinjected = m.now, simMSS, 1<<20, true, m.window*simMSS, m.reinjected
 	s.Left = (m.una + m.window - m.next) * simMSS
 	return s
 }
