@@ -108,7 +108,10 @@ func (e End) raise() error {
 			return fmt.Errorf("address %s on %s: %w", a.IPNet, e.Dev, err)
 		}
 	}
-	return up(e.Dev)
+	if err := up(e.Dev); err != nil {
+		return err
+	}
+	return poll(e.Dev)
 }
 
 // Close takes the lab down: with the namespaces go the interfaces. Closing

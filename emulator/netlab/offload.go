@@ -45,6 +45,10 @@ func offload(dev string, command uint32, on bool) error {
 	return nil
 }
 
+// poll makes an endpoint poll for what it receives, as hosts with real cards
+// do: then frames can be redirected to it natively. The interface must be up.
+func poll(dev string) error { return offload(dev, ethtoolGRO, true) }
+
 // dull makes an endpoint send whole, finished frames of at most its MTU.
 func dull(dev string) error {
 	for _, c := range []uint32{ethtoolTSO, ethtoolGSO, ethtoolTxCsum} {

@@ -18,7 +18,7 @@ var linkPins = [2]string{"link_a", "link_b"}
 
 // attach puts the program on a port: into the pinned attachment if that
 // still sits on this port in a mode that suits, else into a new one.
-func (w *Wire) attach(i int, p Port, how Attach) error {
+func (w *Wire) attach(i int, p, other Port, how Attach) error {
 	pin := filepath.Join(w.dir, linkPins[i])
 	if l, mode := takeOver(pin, p.Index, w.program(i), how); l != nil {
 		w.links[i], w.modes[i], w.taken = l, mode, true
@@ -27,7 +27,7 @@ func (w *Wire) attach(i int, p Port, how Attach) error {
 	if err := os.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unpin the old attachment of port %s: %w", p.Name, err)
 	}
-	l, mode, err := attachNew(p, w.program(i), how)
+	l, mode, err := attachNew(p, other, w.program(i), how)
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,9 @@ func attachedMode(index int) Attach {
 	return Native
 }
 
-func attachNew(p Port, prog *ebpf.Program, how Attach) (link.Link, Attach, error) {
+func attachNew(p, other Port, prog *ebpf.Program, how Attach) (link.Link, Attach, error) {
 	if how == Auto || how == "" {
-		if l, mode, err := attachNew(p, prog, preferred(p)); err == nil || errors.Is(err, unix.EBUSY) {
+		if l, mode, err := attachNew(p, other, prog, preferred(p, other)); err == nil || errors.Is(err, unix.EBUSY) {
 			return l, mode, err
 		}
 		how = Generic
@@ -86,13 +86,19 @@ func attachNew(p Port, prog *ebpf.Program, how Attach) (link.Link, Attach, error
 	return l, how, nil
 }
 
-// preferred is the mode to try first. A veth's native redirect reaches only
-// peers that poll (with XDP or GRO on), which this end cannot know, so a
-// bypass might be a hole; its generic mode reaches every peer and is as fast
-// (docs/decisions/02-wire.md).
-func preferred(p Port) Attach {
-	if dev, err := netlink.LinkByIndex(p.Index); err == nil && dev.Type() == "veth" {
-		return Generic
+// preferred is the mode to try first. A native program can bypass only to a
+// port that takes redirects natively, which a veth does while its peer polls;
+// where it does not, a native bypass would be a hole, and generic mode reaches
+// every port (docs/decisions/02-wire.md).
+func preferred(p, other Port) Attach {
+	for _, port := range []Port{p, other} {
+		dev, err := netlink.LinkByIndex(port.Index)
+		if err != nil || dev.Type() != "veth" {
+			continue
+		}
+		if takes, err := takesRedirects(port.Index); err != nil || !takes {
+			return Generic
+		}
 	}
 	return Native
 }

@@ -93,7 +93,7 @@ func (w *Wire) open(o Options) error {
 		if err := w.objects.Others.Put(uint32(i), uint32(o.Ports[1-i].Index)); err != nil {
 			return fmt.Errorf("port %s as target of a redirect: %w", o.Ports[1-i].Name, err)
 		}
-		if err := w.attach(i, p, o.Attach); err != nil {
+		if err := w.attach(i, p, o.Ports[1-i], o.Attach); err != nil {
 			return err
 		}
 	}
