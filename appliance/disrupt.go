@@ -16,7 +16,8 @@ const longest = 24 * link.Duration(time.Hour)
 type disruption struct {
 	Disruption
 	cut   bool
-	left  int // cuts still to come
+	left  int  // cuts still to come
+	bent  bool // the engine runs a document of the event's own
 	timer *time.Timer
 }
 
@@ -48,7 +49,26 @@ func (d Disruption) check() (all Problems) {
 			say(path, v.String(), "nothing: a "+string(d.Kind)+" has no "+path)
 		}
 	}
+	if d.Kind != Fade && (d.DB != 0 || d.Ramp != 0) {
+		say("db", fmt.Sprint(d.DB), "nothing: only a fade has db and ramp")
+	}
+	if (d.Kind == Fade || d.Kind == HandOver) && (d.Down != 0 || d.Up != 0 || d.Count != 0) {
+		say("count", fmt.Sprint(d.Count), "nothing: only a flap has down, up and count")
+	}
 	switch d.Kind {
+	case Fade:
+		length("duration", d.Duration, true)
+		if !(d.DB > 0 && d.DB <= 60) {
+			say("db", fmt.Sprint(d.DB), "above 0 to 60 dB")
+		}
+		if d.Ramp < 0 || 2*d.Ramp > d.Duration {
+			say("ramp", d.Ramp.String(), "at most half the duration")
+		}
+	case HandOver:
+		length("duration", d.Duration, true)
+		if d.Duration > 10*link.Second {
+			say("duration", d.Duration.String(), "up to 10s")
+		}
 	case CutFor:
 		length("duration", d.Duration, true)
 		length("down", d.Down, false)
@@ -64,7 +84,7 @@ func (d Disruption) check() (all Problems) {
 			say("count", fmt.Sprint(d.Count), "1 to 100000")
 		}
 	default:
-		say("kind", fmt.Sprintf("%q", d.Kind), `"cut" or "flap"`)
+		say("kind", fmt.Sprintf("%q", d.Kind), `"cut", "flap", "fade" or "handover"`)
 	}
 	if d.Kind == Flap && len(all) == 0 && (d.Down+d.Up) > longest/link.Duration(d.Count) {
 		say("count", fmt.Sprint(d.Count), "a flap of no more than 24h altogether")
@@ -74,7 +94,7 @@ func (d Disruption) check() (all Problems) {
 
 // total is how long the event lasts: a flap ends with its last cut.
 func (d Disruption) total() time.Duration {
-	if d.Kind == CutFor {
+	if d.Kind != Flap {
 		return time.Duration(d.Duration)
 	}
 	return time.Duration(d.Down)*time.Duration(d.Count) + time.Duration(d.Up)*time.Duration(d.Count-1)
@@ -87,6 +107,9 @@ func (p *pair) disrupt(ctx context.Context, d Disruption, by string) (Disruption
 	}
 	if p.engine == nil {
 		return d, NotReady{p.cfg.Name, p.state.Why}
+	}
+	if d.Kind == Fade || d.Kind == HandOver {
+		return p.bend(ctx, d, by)
 	}
 	d.Begins = time.Now()
 	d.Ends = d.Begins.Add(d.total())
@@ -122,6 +145,9 @@ func (p *pair) disruptEnd(by string) {
 	}
 	p.event(KindLink, by, fmt.Sprintf("%s ends", p.disrupts.Kind))
 	p.disrupts.timer.Stop()
+	if p.disrupts.bent {
+		p.unbend()
+	}
 	p.disrupts = nil
 	p.setDisruption(nil)
 }

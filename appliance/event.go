@@ -42,16 +42,24 @@ type DisruptionKind string
 const (
 	CutFor DisruptionKind = "cut"  // no frame passes for Duration
 	Flap   DisruptionKind = "flap" // cut for Down, through for Up, Count times
+	// Fade takes DB from every carrier of the main link for Duration, there
+	// and back within Ramp.
+	Fade DisruptionKind = "fade"
+	// HandOver interrupts the main link for Duration, both ways: packets
+	// wait and go on behind it; in a cell it is a handover to a neighbour.
+	HandOver DisruptionKind = "handover"
 )
 
 // Disruption is a link event: something that happens to a pair for a time
 // and ends by itself.
 type Disruption struct {
-	Kind     DisruptionKind `json:"kind" doc:"cut or flap" example:"cut"`
-	Duration link.Duration  `json:"duration,omitempty" doc:"How long a cut lasts." example:"5s"`
+	Kind     DisruptionKind `json:"kind" doc:"cut, flap, fade or handover" example:"cut"`
+	Duration link.Duration  `json:"duration,omitempty" doc:"How long a cut, a fade or the interruption of a handover lasts." example:"5s"`
 	Down     link.Duration  `json:"down,omitempty" doc:"How long each cut of a flap lasts." example:"500ms"`
 	Up       link.Duration  `json:"up,omitempty" doc:"How long frames pass between the cuts of a flap." example:"2s"`
 	Count    int            `json:"count,omitempty" doc:"How many cuts a flap has." example:"5"`
+	DB       float64        `json:"db,omitempty" doc:"How deep a fade is, up to 60 dB; the main link must have a carrier." example:"6"`
+	Ramp     link.Duration  `json:"ramp,omitempty" doc:"How long a fade takes to come, and to go." example:"2s"`
 
 	// Begins and Ends are set by the box.
 	Begins time.Time `json:"begins,omitzero" readOnly:"true"`

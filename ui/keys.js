@@ -6,6 +6,8 @@ import { actions, set, store, may } from './store.js'
 export const keys = {
   b: () => may('drive') && actions.bypass(),
   c: () => may('drive') && actions.cut(),
+  f: () => may('drive') && actions.fade(),
+  h: () => may('drive') && actions.handover(),
   p: () => may('drive') && actions.flap(),
   l: () => may('drive') && actions.lease(),
   d: () => may('drive') && actions.pcap(),

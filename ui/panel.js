@@ -22,7 +22,7 @@ function Notes() {
   </div>`
 }
 
-const list = [['B', 'key_b'], ['C', 'key_c'], ['P', 'key_p'], ['L', 'key_l'], ['X', 'key_x'], ['R', 'key_r'], ['M', 'key_m'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
+const list = [['B', 'key_b'], ['C', 'key_c'], ['F', 'key_f'], ['H', 'key_h'], ['P', 'key_p'], ['L', 'key_l'], ['X', 'key_x'], ['R', 'key_r'], ['M', 'key_m'], ['D', 'key_d'], ['Z', 'key_z'], ['␣', 'key_space'], ['W', 'key_w'], ['/', 'key_slash'], ['?', 'key_help']]
 
 function Help() {
   const close = () => set({ help: false })

@@ -113,6 +113,8 @@ export function Actions() {
   return html`<section class="card actions" aria-label=${t('actions')}>
     <${Act} label=${bypassing ? t('emulate') : t('bypass')} k="B" write on=${actions.bypass} pressed=${bypassing} />
     <${Act} label=${t('cut5')} k="C" write on=${() => actions.cut()} />
+    <${Act} label=${t('fade30')} k="F" write on=${actions.fade} />
+    <${Act} label=${t('hand_over')} k="H" write on=${actions.handover} />
     <${Act} label=${t('flap')} k="P" write on=${actions.flap} />
     <${Act} label=${mine() ? t('give_lease') : t('take_lease')} k="L" write on=${actions.lease} />
     <${Act} label=${going() ? t('stop_run') : t('start_run')} k="R" write on=${actions.run} pressed=${!!going()} />

@@ -204,6 +204,8 @@ export const actions = {
     if (l?.held && !mine() && !confirm(t('cut_anyway', l.holder))) return
     await attempt(() => ask('POST', '/link/events' + query(), { kind: 'cut', duration }))
   },
+  fade: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'fade', db: 6, duration: '30s', ramp: '5s' })),
+  handover: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'handover', duration: '100ms' })),
   flap: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'flap', down: '500ms', up: '2s', count: 5 })),
   reset: () => attempt(() => ask('POST', '/reset')),
   lease: () =>

@@ -22,7 +22,7 @@ const words = {
   path: ['Path', '경로'], down: ['down', '하향'], up: ['up', '상향'], device: ['device', '단말'], network: ['network', '망'],
   queue_n: ['queue %s ms', '대기 %s ms'], lost_n: ['lost %s in %s', '손실 %s / %s'], of: ['%s of %s', '%s / %s'], held_n: ['%s inside', '내부 %s'],
   // actions
-  actions: ['Actions', '조작'], bypass: ['Bypass', '우회'], emulate: ['Emulate', '에뮬레이션'], cut5: ['Cut 5 s', '5초 차단'], flap: ['Flap', '플랩'],
+  actions: ['Actions', '조작'], bypass: ['Bypass', '우회'], emulate: ['Emulate', '에뮬레이션'], cut5: ['Cut 5 s', '5초 차단'], flap: ['Flap', '플랩'], fade30: ['Fade 30 s', '30초 페이딩'], hand_over: ['Hand over', '핸드오버'],
   take_lease: ['Take lease', '사용권 얻기'], give_lease: ['Give lease back', '사용권 반납'], freeze: ['Freeze', '정지'], go_on: ['Go on', '계속'],
   csv: ['CSV', 'CSV'], pcap: ['pcap 30 s', 'pcap 30초'], pcap_armed: ['Frames are kept from now on; ask again for the capture.', '지금부터 프레임을 보관합니다. 다시 누르면 내려받습니다.'],
   pcap_saved: ['Capture saved (%s): %s', '캡처 저장됨 (%s): %s'], key_d: ['download the last 30 s as pcapng', '최근 30초를 pcapng로 저장'], tables: ['Tables', '표'], plots: ['Plots', '그래프'], copy_curl: ['Copy as curl', 'curl로 복사'], copy_pytest: ['Copy as pytest', 'pytest로 복사'],
@@ -52,7 +52,7 @@ const words = {
   preview: ['Preview', '미리보기'], preview_say: ['Rate, queue and loss of %s over time, in virtual time', '%s의 시간별 속도, 대기, 손실 (가상 시간)'], good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
   reset_box: ['Reset to the boot state', '부팅 상태로 초기화'], keys_on: ['Single keys act', '단축키 사용'],
   // keys
-  key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
+  key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_f: ['fade by 6 dB for 30 s', '30초간 6 dB 페이딩'], key_h: ['hand over, 100 ms', '핸드오버, 100 ms'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
   key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],
   // problems
   problem_leased: ['Another holds the lease', '다른 사용자가 사용권을 갖고 있습니다'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],

@@ -101,13 +101,17 @@ export interface Disruption {
   begins?: string
   /** How many cuts a flap has. */
   count?: number
+  /** How deep a fade is, up to 60 dB; the main link must have a carrier. */
+  db?: number
   /** How long each cut of a flap lasts. */
   down?: string
-  /** How long a cut lasts. */
+  /** How long a cut, a fade or the interruption of a handover lasts. */
   duration?: string
   ends?: string
-  /** cut or flap */
+  /** cut, flap, fade or handover */
   kind: string
+  /** How long a fade takes to come, and to go. */
+  ramp?: string
   /** How long frames pass between the cuts of a flap. */
   up?: string
 }
