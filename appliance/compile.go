@@ -107,6 +107,7 @@ func (c *compiled) spec(d specDocument, memory link.Size) (bad Problems) {
 	for _, p := range problems {
 		// The profiles themselves were checked one by one.
 		if p.Level == profiles.Error && !strings.HasPrefix(p.Path, "links[") {
+			p.Line = 0 // of a document that the user does not see
 			bad = append(bad, p)
 		}
 	}

@@ -105,7 +105,9 @@ func (p *Profile) Merge(patch []byte) (*Profile, []Problem) {
 		r.Report("", "a patch that is not an object", "an object, such as {\"down\":{\"queue\":{\"rate\":\"8Mbit/s\"}}}")
 		return nil, r.Problems
 	}
-	q := r.profile(document.Merge(r.JSON(p.JSON()), change).(document.Table))
+	whole := document.Merge(r.JSON(p.JSON()), change).(document.Table)
+	r.Lines = nil // of a document that nobody wrote
+	q := r.profile(whole)
 	return q, r.Problems
 }
 

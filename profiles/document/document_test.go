@@ -174,3 +174,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// JSON has lines too.
+func TestJSONLines(t *testing.T) {
+	p := ReadJSON([]byte(`{
+  "text": "a: {",
+  "list": [1,
+    "x"],
+  "names": {"a.b": 3, "c":
+    4},
+  "wrong" : 5
+}`), &thing{})
+	var got []string
+	for _, p := range p {
+		got = append(got, fmt.Sprint(p.Line, " ", p.Path))
+	}
+	if want := []string{"4 list[1]", "5 names.a.b", "5 names.c", "7 wrong"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -25,6 +25,16 @@ func indexLines(src string) map[string]int {
 	return s.at
 }
 
+// indexJSON is indexLines for a JSON object, whose grammar differs in the
+// sign between key and value alone.
+func indexJSON(src string) map[string]int {
+	s := scanner{src: src, line: 1, at: map[string]int{}, arrays: map[string]int{}}
+	if s.blank(true); s.pos < len(s.src) && s.src[s.pos] == '{' {
+		s.group('}', func() { s.pair("") })
+	}
+	return s.at
+}
+
 // scanner walks a document and notes where keys stand.
 type scanner struct {
 	src       string
@@ -100,7 +110,7 @@ func (s *scanner) keys() []string {
 			s.text()
 			keys = append(keys, strings.Trim(s.src[start:s.pos], `"'`))
 		} else {
-			for s.pos < len(s.src) && !strings.ContainsRune(" \t\r\n.=[]{},#\"'", rune(s.src[s.pos])) {
+			for s.pos < len(s.src) && !strings.ContainsRune(" \t\r\n.=:[]{},#\"'", rune(s.src[s.pos])) {
 				s.pos++
 			}
 			keys = append(keys, s.src[start:s.pos])
@@ -120,7 +130,7 @@ func (s *scanner) pair(path string) {
 		path = Join(path, k)
 		s.note(path, line)
 	}
-	if s.blank(false); s.pos < len(s.src) && s.src[s.pos] == '=' {
+	if s.blank(false); s.pos < len(s.src) && (s.src[s.pos] == '=' || s.src[s.pos] == ':') {
 		s.pos++
 		s.value(path)
 	}

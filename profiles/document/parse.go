@@ -57,6 +57,9 @@ func (r *Reader) JSON(doc []byte) Table {
 	if !ok && len(r.Problems) == 0 {
 		r.Report("", show(v), "a JSON object")
 	}
+	if ok {
+		r.Lines = indexJSON(string(doc))
+	}
 	return t
 }
 
