@@ -33,7 +33,6 @@ delay = "250ms"
 // Two terminals of weights 3 and 1, each offered more than the carrier has,
 // share it by weight within 5 %, over real sockets.
 func TestTerminalsContendOnTheWire(t *testing.T) {
-	t.Parallel()
 	l := labUp(t)
 	want, err := json.Marshal(map[string]any{
 		"inline": terminal("1"), "seed": 1,

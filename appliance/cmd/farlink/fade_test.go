@@ -36,7 +36,6 @@ const (
 // The MODCOD falls in the fade, and the rate of UDP between two hosts falls
 // with it to the table's value.
 func TestFadeOnTheWire(t *testing.T) {
-	t.Parallel()
 	l := labUp(t)
 	must(t, "apply", "--lab", l.Name, write(t, "fading.toml", fadingProfile))
 	least(t, ping(t, l, "10.77.0.2", 1))

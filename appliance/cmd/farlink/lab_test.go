@@ -249,8 +249,8 @@ func TestTwoLabs(t *testing.T) {
 	least(t, ping(t, two, "10.77.0.2", 2))
 }
 
+// It is alone on the machine, as what measures rates is: it loads it.
 func TestTerminateUnderLoad(t *testing.T) {
-	t.Parallel()
 	l := labUp(t, "--profile", "geo/qirse-sat")
 	before := sh(t, "ip -n "+l.Name+"-box -o link show a1")
 	flood := another("lab", "exec", "--name", l.Name, "a", "--", "ping", "-f", "-s", "1000", "-w", "20", "10.77.0.2")
@@ -259,9 +259,9 @@ func TestTerminateUnderLoad(t *testing.T) {
 	}
 	defer flood.Wait()
 	defer flood.Process.Kill()
-	eventually(t, 5*time.Second, "frames flow", func() bool { return state(t, l).Figures.Down.PacketsOut > 100 })
+	eventually(t, 15*time.Second, "frames flow", func() bool { return state(t, l).Figures.Down.PacketsOut > 100 })
 	syscall.Kill(l.PID, syscall.SIGTERM)
-	eventually(t, 5*time.Second, "the daemon ends", func() bool { return ended(l.PID) })
+	eventually(t, 15*time.Second, "the daemon ends", func() bool { return ended(l.PID) })
 	after := sh(t, "ip -n "+l.Name+"-box -o link show a1")
 	if strings.Contains(after, "xdp") || strings.Contains(after, "PROMISC") || !strings.Contains(before, "xdp") || !strings.Contains(before, "PROMISC") {
 		t.Errorf("ports given back as %s, were %s", after, before)
