@@ -168,10 +168,10 @@ func (w *watch) look() {
 		}
 	}
 	last := w.received[len(w.received)-1]
-	if gap := (at - last.at).Seconds(); gap > 0.01 || bytes > last.value {
+	if gap := (at - last.at).Seconds(); gap > 0.01 {
 		w.goodput = append(w.goodput, point{at - Step/2, (bytes - last.value) * 8 / gap})
-		w.received = append(w.received, point{at, bytes})
 	}
+	w.received = append(w.received, point{at, bytes})
 	if n > 0 {
 		w.rtt = append(w.rtt, point{at - Step/2, rtt / n})
 		w.cwnd = append(w.cwnd, point{at - Step/2, cwnd})

@@ -123,5 +123,13 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 		_ = json.Unmarshal(b, &no) // what is not a problem keeps the status
 		return no
 	}
+	if out == nil {
+		return nil
+	}
 	return json.Unmarshal(b, out)
+}
+
+// Call is call, for packages that speak to a box.
+func (c *client) Call(ctx context.Context, method, path string, in, out any) error {
+	return c.call(ctx, method, path, in, out)
 }
