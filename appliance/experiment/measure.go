@@ -118,6 +118,9 @@ func (e *Experiment) measure(ctx context.Context, p Place, c Cell) (Record, erro
 	if err := e.prepare(ctx, p, c, s); err != nil {
 		return r, err
 	}
+	if len(p.Hosts.A.Via)+len(p.Hosts.B.Via) == 0 {
+		traffic.Greet(ctx, p.Hosts)
+	}
 	id := fmt.Sprintf("x-%016x", rand.Uint64())
 	if err := p.Box.Call(ctx, http.MethodPut, p.path("/runs/"+id, nil), map[string]string{"title": e.Name + ": " + c.ID()}, nil); err != nil {
 		return r, err
@@ -223,6 +226,9 @@ func (r *Record) take(found run.Run, series run.Series) {
 		r.Metrics[w.name+"delivered_bps"] = w.totals.Delivered
 		r.Metrics[w.name+"queue_max_ms"] = w.totals.QueueMax
 		r.Metrics[w.name+"lost_packets"] = float64(w.totals.Lost)
+		for reason, n := range w.totals.Causes {
+			r.Metrics[w.name+"lost_"+reason+"_packets"] = float64(n)
+		}
 		for _, c := range []struct {
 			name   string
 			values []float64

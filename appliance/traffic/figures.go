@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -17,8 +18,9 @@ type point struct {
 	value float64
 }
 
-// spread makes a series of points: the mean of those in each step.
-func spread(name string, of []point, length time.Duration) Column {
+// spread makes a series of points: the mean of those in each step. Where none
+// is, the value before holds for so long; then it is not known.
+func spread(name string, of []point, length, hold time.Duration) Column {
 	c := Column{name, make([]tally.Value, steps(length))}
 	count := make([]float64, len(c.Values))
 	for _, p := range of {
@@ -27,8 +29,41 @@ func spread(name string, of []point, length time.Duration) Column {
 			count[i]++
 		}
 	}
+	last := -1
 	for i, n := range count {
-		c.Values[i] /= tally.Value(n) // of none, NaN
+		switch {
+		case n > 0:
+			c.Values[i] /= tally.Value(n)
+			last = i
+		case last >= 0 && time.Duration(i-last)*Step <= hold:
+			c.Values[i] = c.Values[last]
+		default:
+			c.Values[i] = tally.Value(math.NaN())
+		}
+	}
+	return c
+}
+
+// rate makes the rate over time of what was counted: the growth in each step,
+// times eight.
+func rate(name string, count []point, length time.Duration) Column {
+	c := Column{name, make([]tally.Value, steps(length))}
+	at := func(t time.Duration) float64 {
+		i, _ := slices.BinarySearchFunc(count, t, func(p point, t time.Duration) int { return cmp.Compare(p.at, t) })
+		switch {
+		case i == len(count):
+			return count[i-1].value
+		case count[i].at == t:
+			return count[i].value
+		case i == 0:
+			return math.NaN() // before the first count
+		}
+		before, next := count[i-1], count[i]
+		return before.value + (next.value-before.value)*float64(t-before.at)/float64(next.at-before.at)
+	}
+	for i := range c.Values {
+		from := time.Duration(i) * Step
+		c.Values[i] = tally.Value((at(from+Step) - at(from)) * 8 / Step.Seconds())
 	}
 	return c
 }

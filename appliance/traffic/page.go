@@ -50,7 +50,7 @@ func page(ctx context.Context, h Hosts, l Load) (Result, error) {
 	whole, parts := after(loads, skip), after(objects, skip)
 	r := Result{Figures: known(map[string]float64{"pages": float64(len(whole)), "load_mean_ms": mean(whole), "load_p95_ms": quantile(whole, 0.95),
 		"load_max_ms": quantile(whole, 1), "object_mean_ms": mean(parts), "object_p95_ms": quantile(parts, 0.95)}),
-		Series: []Column{spread("load_ms", loads, length)}}
+		Series: []Column{spread("load_ms", loads, length, length)}}
 	if len(whole) == 0 {
 		return r, fmt.Errorf("no page was loaded between %v and %v", l.Skip, l.Duration)
 	}

@@ -143,9 +143,40 @@ func (e *echoes) result(l Load) (Result, error) {
 		"sent_packets": float64(len(e.sent)), "lost_percent": 100 * float64(len(e.sent)-len(rtt)) / float64(len(e.sent)),
 		"rtt_min_ms": quantile(r, 0), "rtt_mean_ms": mean(r), "rtt_p95_ms": quantile(r, 0.95), "rtt_max_ms": quantile(r, 1),
 	}
-	out := Result{Figures: known(f), Series: []Column{spread("rtt_ms", rtt, time.Duration(l.Duration))}}
+	out := Result{Figures: known(f), Series: []Column{spread("rtt_ms", rtt, time.Duration(l.Duration), time.Duration(l.Every)+Step)}}
 	if len(rtt) == 0 {
 		return out, fmt.Errorf("none of %d echoes came back", len(e.sent))
 	}
 	return out, nil
+}
+
+// Greet has the hosts find each other's MAC addresses, so that no measurement
+// waits for that: it sends echoes until one comes back, for some seconds at
+// most.
+func Greet(ctx context.Context, h Hosts) {
+	e, err := openEcho(h.A, h.B)
+	if err != nil {
+		return // the traffic will say
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); e.receive() }()
+	for begun := time.Now(); time.Since(begun) < 2*tail && ctx.Err() == nil; {
+		e.send()
+		for range 20 {
+			if e.answered() || !pause(ctx, 50*time.Millisecond) {
+				break
+			}
+		}
+		if e.answered() {
+			break
+		}
+	}
+	e.conn.Close()
+	<-done
+}
+
+func (e *echoes) answered() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.took) > 0
 }

@@ -125,7 +125,7 @@ type watch struct {
 	streams             []*stream
 	begun               time.Time
 	received            []point // bytes in all
-	goodput, rtt, cwnd  []point
+	rtt, cwnd           []point
 	again               []point // segments sent again since the last look
 	retransmits, rttLow float64
 	control             string
@@ -166,10 +166,6 @@ func (w *watch) look() {
 		if low := float64(i.Min_rtt) / 1e3; w.rttLow == 0 || low < w.rttLow {
 			w.rttLow = low
 		}
-	}
-	last := w.received[len(w.received)-1]
-	if gap := (at - last.at).Seconds(); gap > 0.01 {
-		w.goodput = append(w.goodput, point{at - Step/2, (bytes - last.value) * 8 / gap})
 	}
 	w.received = append(w.received, point{at, bytes})
 	if n > 0 {
@@ -229,8 +225,8 @@ func (w *watch) result(l Load) (Result, error) {
 	if done == len(w.streams) {
 		f["completion_s"] = completed
 	}
-	r := Result{Figures: known(f), Series: []Column{spread("goodput_bps", w.goodput, length), spread("rtt_ms", w.rtt, length),
-		spread("cwnd_packets", w.cwnd, length), spread("retransmits_packets", w.again, length)}}
+	r := Result{Figures: known(f), Series: []Column{rate("goodput_bps", w.received, length), spread("rtt_ms", w.rtt, length, 3*Step),
+		spread("cwnd_packets", w.cwnd, length, 3*Step), spread("retransmits_packets", w.again, length, 0)}}
 	switch {
 	case last.value == 0:
 		return r, errors.New("nothing arrived")

@@ -139,8 +139,13 @@ func TestSums(t *testing.T) {
 	if mean(of) != 4 || quantile(of, 0.5) != 3 || quantile(of, 1) != 10 || quantile(of, 0) != 1 {
 		t.Error(mean(of), quantile(of, 0.5), quantile(of, 1))
 	}
-	c := spread("x", []point{{0, 1}, {50 * time.Millisecond, 3}, {250 * time.Millisecond, 7}}, 300*time.Millisecond)
-	if b := fmt.Sprint(c.Values); b != "[2 NaN 7]" {
+	c := spread("x", []point{{0, 1}, {50 * time.Millisecond, 3}, {250 * time.Millisecond, 7}}, 600*time.Millisecond, Step)
+	if b := fmt.Sprint(c.Values); b != "[2 2 7 7 NaN NaN]" {
+		t.Error(b)
+	}
+	// 1000 bytes from 100 to 300 ms: 40 kbit/s in two steps.
+	r := rate("x", []point{{100 * time.Millisecond, 0}, {300 * time.Millisecond, 1000}}, 400*time.Millisecond)
+	if b := fmt.Sprint(r.Values); b != "[NaN 40000 40000 0]" {
 		t.Error(b)
 	}
 	// RFC 1071, section 3: 0001 f203 f4f5 f6f7 sum to ddf2.

@@ -173,7 +173,7 @@ func (c *counter) result(l Load, sent uint64) (Result, error) {
 		"goodput_bps": float64(bytes) * 8 / (length - skip).Seconds(),
 		"jitter_ms":   jitter, "delay_mean_ms": mean(d), "delay_p50_ms": quantile(d, 0.5), "delay_p95_ms": quantile(d, 0.95), "delay_p99_ms": quantile(d, 0.99),
 	}
-	r := Result{Figures: known(f), Series: []Column{spread("delay_ms", delay, length), rateOf(got, c.size, length)}}
+	r := Result{Figures: known(f), Series: []Column{spread("delay_ms", delay, length, 0), rateOf(got, c.size, length)}}
 	if len(c.came) == 0 {
 		return r, fmt.Errorf("none of %d datagrams arrived", sent)
 	}
