@@ -173,3 +173,22 @@ func TestHandoverElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// Timelines over media: fates do not depend on when the driver looks, and no
+// packet is unaccounted for.
+func TestTimelineIndependentOverMedia(t *testing.T) {
+	for name, doc := range map[string]string{
+		"carrier":     "[up.carrier]\nsymbol_rate = 2e6\n[up.carrier.downlink]\nes_n0 = 10.0\n[up.path]\ndelay = \"250ms\"\n[[timeline]]\nat = \"300ms\"\nfor = \"1s\"\nramp = \"400ms\"\nfade_db = 12.0\n",
+		"low orbit":   "[leo]\nup = \"10Mbit/s\"\n[[timeline]]\nat = \"500ms\"\nevery = \"300ms\"\nrepeat = 3\nhandover = \"100ms\"\n",
+		"return link": "[dama.station]\ncra = \"900kbit/s\"\n[up.path]\ndelay = \"250ms\"\n[[timeline]]\nat = \"400ms\"\nstation = \"logoff\"\n[[timeline]]\nat = \"700ms\"\nstation = \"logon\"\n",
+		"cell":        "[lte]\nprb = 25\n[lte.harq]\nbler = 0.1\n[[timeline]]\nat = \"400ms\"\nhandover = \"150ms\"\n[[timeline]]\nat = \"800ms\"\nset = {\"up.path.delay\" = \"20ms\"}\n",
+		"stages": "[up.queue]\nrate = \"8Mbit/s\"\n[up.loss.gilbert]\nloss = 0.05\nburst = 3.0\n[up.path]\ndelay = \"20ms\"\n[up.path.jitter]\ndistribution = \"uniform\"\nspread = \"2ms\"\nhalf_life = \"50ms\"\n" +
+			"[up.reorder]\nprobability = 0.05\ndelay = \"5ms\"\n[[timeline]]\nat = \"200ms\"\nevery = \"100ms\"\nfor = \"50ms\"\nset = {\"up.path.jitter.spread\" = \"1ms\", \"up.reorder.probability\" = 0.5, \"up.duplicate.probability\" = 0.2, \"up.loss.gilbert.burst\" = 9.0}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			linktest.Independent(t, func() link.Stage {
+				return &wayStage{one(t, parse(t, doc), 3), link.Up}
+			}, linktest.Arrivals(8, 800, 2*link.Millisecond), link.Time(60*link.Second))
+		})
+	}
+}
