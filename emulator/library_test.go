@@ -36,7 +36,7 @@ func TestLibrary(t *testing.T) {
 // channel in time, and no longer.
 func effort(p *profiles.Profile) sim.Effort {
 	if shadowed(p) {
-		return sim.Effort{Idle: 20 * link.Second, Warm: 5 * link.Second, Saturated: 100 * link.Second}
+		return sim.Effort{Idle: 60 * link.Second, Warm: 5 * link.Second, Saturated: 100 * link.Second}
 	}
 	slow, fast := p.Rate(link.Down), p.Rate(link.Up)
 	if slow == 0 || fast > 0 && fast < slow {
@@ -50,7 +50,11 @@ func effort(p *profiles.Profile) sim.Effort {
 		length = min(120*link.Second, p.LEO.Down.Time(700_000*1514)) // four to eight changes
 	}
 	length = min(max(length, 300*link.Millisecond), 400*link.Second)
-	return sim.Effort{Idle: 10 * link.Second, Warm: 4*p.RTT() + 1200*link.Millisecond, Saturated: length}
+	idle := 60 * link.Second
+	if p.LEO != nil {
+		idle = 10 * link.Second // of one epoch
+	}
+	return sim.Effort{Idle: idle, Warm: 4*p.RTT() + 1200*link.Millisecond, Saturated: length}
 }
 
 // shadowed reports whether a cell's rate moves with shadows that last for

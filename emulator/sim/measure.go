@@ -10,7 +10,7 @@ import (
 // Figures is what one notices of a link: what a profile promises and its
 // self-test compares.
 type Figures struct {
-	IdleRTT  tally.Distribution `json:"idle_rtt"`       // of 98-byte pings, one a second
+	IdleRTT  tally.Distribution `json:"idle_rtt"`       // of 98-byte pings, about one a second
 	DownRate float64            `json:"down_rate_bps"`  // saturated, of 1,514-byte frames
 	UpRate   float64            `json:"up_rate_bps"`    //
 	DownLoss float64            `json:"down_loss"`      // share of frames lost on the air, not to queues
@@ -31,6 +31,12 @@ const (
 	defaultWarm      = 10 * link.Second
 	defaultSaturated = 20 * link.Second
 )
+
+// pingGap is a second and a little: pings at full seconds would always meet
+// cycles such as 10 ms of scheduling requests or 100 ms of a superframe at the
+// same phase. So they go through all phases of a cycle of up to a second or so
+// within twenty pings.
+const pingGap = 1061803 * link.Microsecond
 
 // Sizes of the frames with which is measured: ping's default of 56 bytes of
 // data, and a full Ethernet frame without FCS.
@@ -77,7 +83,7 @@ func (f *Figures) ping(build func() (Emulator, error), length link.Duration) err
 	if err != nil {
 		return fmt.Errorf("idle link: %w", err)
 	}
-	p := &Ping{Name: "ping", From: link.Up, Size: PingFrame, Every: link.Second, Start: link.Time(link.Second / 2), Stop: link.Time(length)}
+	p := &Ping{Name: "ping", From: link.Up, Size: PingFrame, Every: pingGap, Start: link.Time(link.Second / 2), Stop: link.Time(length)}
 	r, err := Run(Config{Emulator: e, Senders: []Sender{p}, Until: link.Time(length + 5*link.Second)})
 	if err != nil {
 		return err
