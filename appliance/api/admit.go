@@ -73,7 +73,7 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	w := &who{Caller: s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())}
 	ctx = huma.WithValue(ctx, whoKey{}, w)
-	defer func() { s.counts.request(op.OperationID, ctx.Status()) }()
+	defer func() { s.counts.Request(op.OperationID, ctx.Status()) }()
 	if p := s.barred(op, w.Caller); p != nil {
 		answer(ctx, p)
 		return
@@ -90,7 +90,7 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 	if kind != reads {
 		s.book(op, w, ctx.Status())
-		s.hub.kick()
+		s.hub.Kick()
 	}
 }
 

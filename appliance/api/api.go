@@ -16,8 +16,12 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 
+	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/metrics"
+	"farlink/appliance/page"
 	"farlink/appliance/run"
+	"farlink/appliance/stream"
 	"farlink/ui"
 )
 
@@ -26,13 +30,12 @@ const Base = "/api/v1"
 
 // Limits of a request. A profile of some hundred lines is some tens of kB.
 const (
-	bodyMost    = 1 << 20
-	headerMost  = 16 << 10
-	bodyTime    = 15 * time.Second
-	answerTime  = 30 * time.Second
-	idleTime    = 2 * time.Minute
-	workTime    = 20 * time.Second // for what the box is asked to do
-	streamsMost = 64
+	bodyMost   = 1 << 20
+	headerMost = 16 << 10
+	bodyTime   = 15 * time.Second
+	answerTime = 30 * time.Second
+	idleTime   = 2 * time.Minute
+	workTime   = 20 * time.Second // for what the box is asked to do
 )
 
 // Config is what a server is made of.
@@ -62,12 +65,12 @@ type Server struct {
 	Config
 	handler    http.Handler
 	docs       *huma.OpenAPI
-	hub        *hub
+	hub        *stream.Hub
 	past       run.History
 	taps       recorders
 	runs       *run.Keeper
 	previewing chan struct{} // one at a time
-	counts     *counts
+	counts     metrics.Counts
 }
 
 // New makes a server.
@@ -109,8 +112,8 @@ func build(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: newHub(c.Now), counts: newCounts()}
-	files, err := newStatic(ui.Files)
+	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: stream.New()}
+	files, err := page.Read(ui.Files)
 	if err != nil {
 		return nil, fmt.Errorf("panel: %w", err)
 	}
@@ -224,14 +227,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // plain registers what stands outside of /api/v1 and is not described.
-func (s *Server) plain(r *gin.Engine, files *static) {
+func (s *Server) plain(r *gin.Engine, files page.Files) {
 	yaml, err := s.docs.YAML()
 	if err != nil { // cannot be: a test prints it
 		panic(err)
 	}
 	r.GET(Base+"/openapi.yaml", func(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", yaml) })
-	r.GET("/metrics", gin.WrapH(s.metrics()))
+	r.GET("/metrics", gin.WrapH(metrics.Handler(metrics.Source{
+		State:   func() appliance.State { return s.Box.State() },
+		PEP:     func(pair string) (appliance.PEPState, error) { return s.Box.PEP(pair) },
+		Held:    func() bool { return s.Desk.Look().Held() },
+		Streams: s.hub.Load, Runs: s.runs.List, Counts: &s.counts})))
 	r.GET("/healthz", gin.WrapF(s.healthz))
 	r.GET("/readyz", gin.WrapF(s.readyz))
-	files.register(r)
+	for name, f := range files {
+		r.GET(name, gin.WrapH(f))
+		r.HEAD(name, gin.WrapH(f))
+	}
 }

@@ -215,7 +215,7 @@ func (s *Server) save(r *capture.Recorder, pair, why string) {
 		s.Log.Error("capture", "trigger", why, "error", err)
 		return
 	}
-	s.hub.publish("capture", CaptureSaved{ID: id, Pair: pair, Why: why})
+	s.hub.Publish("capture", CaptureSaved{ID: id, Pair: pair, Why: why})
 	for _, old := range s.saved()[:max(0, len(s.saved())-capturesMax)] {
 		if err := os.Remove(s.capturePath(old)); err != nil {
 			s.Log.Error("capture", "error", err)

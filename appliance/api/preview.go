@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -10,23 +9,13 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
-	"farlink/emulator"
+	"farlink/appliance/preview"
 	"farlink/emulator/link"
-	"farlink/emulator/plot"
-	"farlink/emulator/sim"
-	"farlink/emulator/sim/load"
 	"farlink/profiles"
 )
 
-// A preview runs in virtual time, as long as its frames allow: 300,000 of
-// them take about a second of one core.
-const (
-	previewUsual   = 30 * link.Second
-	previewMost    = 300 * link.Second
-	previewFrames  = 300_000
-	previewBitsPer = 12_000 // of a full frame
-	previewRate    = 100 * link.MegabitPerSecond
-)
+// previewUsual is the length of a preview that does not say.
+const previewUsual = 30 * link.Second
 
 type previewInput struct {
 	Seed    uint64 `query:"seed" doc:"Seed of the channel."`
@@ -57,7 +46,7 @@ func (s *Server) preview(ctx context.Context, in *previewInput) (*huma.StreamRes
 	if in.Length != "" {
 		length, err = link.ParseDuration(in.Length)
 	}
-	if err != nil || length <= 0 || length > previewMost {
+	if err != nil || length <= 0 || length > preview.Most {
 		return nil, problem(http.StatusUnprocessableEntity, "the run is too long or no time",
 			&huma.ErrorDetail{Location: "query.length", Message: `want a duration up to 5m, such as "30s"`, Value: in.Length})
 	}
@@ -69,7 +58,7 @@ func (s *Server) preview(ctx context.Context, in *previewInput) (*huma.StreamRes
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	figure, err := drawn(p, in.Seed, length)
+	figure, err := preview.Draw(p, in.Seed, length)
 	if err != nil {
 		return nil, problem(http.StatusUnprocessableEntity, err.Error())
 	}
@@ -78,51 +67,4 @@ func (s *Server) preview(ctx context.Context, in *previewInput) (*huma.StreamRes
 		ctx.SetHeader("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 		ctx.BodyWriter().Write(figure)
 	}}, nil
-}
-
-// drawn runs a profile in virtual time and draws the run.
-func drawn(p *profiles.Profile, seed uint64, length link.Duration) ([]byte, error) {
-	e, err := emulator.New(emulator.Spec{Links: []emulator.LinkSpec{{Name: appliance.MainLink, Seed: seed, Profile: p}}})
-	if err != nil {
-		return nil, err
-	}
-	// A transfer over a link without limit would be without limit too.
-	down, up := "tcp-down", "tcp-up"
-	rate := link.Rate(0)
-	for _, w := range []struct {
-		load *string
-		link.Rate
-	}{{&down, max(p.Expect.Down, p.Down.Queue.Rate)}, {&up, max(p.Expect.Up, p.Up.Queue.Rate)}} {
-		if w.Rate == 0 || w.Rate > link.GigabitPerSecond || p.RTT() < link.Millisecond {
-			w.Rate = min(previewRate, max(w.Rate, previewRate/10))
-			*w.load = fmt.Sprintf("cbr%s=%s", (*w.load)[len("tcp"):], w.Rate)
-		}
-		rate += w.Rate
-	}
-	frames := int64(rate) / previewBitsPer * int64(length/link.Millisecond) / 1000
-	if frames > previewFrames {
-		length = max(link.Second, link.Duration(int64(length)/(frames/previewFrames+1)))
-	}
-	var senders []sim.Sender
-	for _, text := range []string{down, up, "ping"} {
-		sender, err := load.Parse(text, seed)
-		if err != nil {
-			return nil, err
-		}
-		senders = append(senders, sender)
-	}
-	r, err := sim.Run(sim.Config{Emulator: e, Senders: senders, Until: link.Time(length), Step: max(length/300, 10*link.Millisecond), Series: true})
-	if err != nil {
-		return nil, err
-	}
-	var columns []plot.Column
-	for _, c := range r.Series.Columns {
-		values := make([]float64, len(c.Values))
-		for i, v := range c.Values {
-			values[i] = float64(v)
-		}
-		columns = append(columns, plot.Column{Name: c.Name, Values: values})
-	}
-	return plot.Figure{Title: p.Name, Subtitle: fmt.Sprintf("%s, seed %d, load %s, %s, ping", p.ShortHash(), seed, down, up),
-		Step: r.Series.Step.Seconds(), Panels: plot.Choose(columns, plot.Choice{})}.SVG(), nil
 }

@@ -3,9 +3,6 @@ package api
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"farlink/profiles"
 )
 
 func TestPreview(t *testing.T) {
@@ -23,24 +20,5 @@ func TestPreview(t *testing.T) {
 	}
 	if got := b.ask(readToken, "POST", "/api/v1/preview?length=1h", doc, "Content-Type", "application/toml"); got.StatusCode != 422 {
 		t.Errorf("%d %s", got.StatusCode, got.body)
-	}
-}
-
-// TestPreviewBounded: fast links, and such without a limit, are not run for
-// as long as they are asked for.
-func TestPreviewBounded(t *testing.T) {
-	for _, doc := range []string{"", "[down.queue]\nrate = \"10Gbit/s\"\n[up.queue]\nrate = \"10Gbit/s\"\n",
-		"[down.queue]\nrate = \"900Mbit/s\"\nlimit = \"40MB\"\n[down.path]\ndelay = \"100ms\"\n[up.queue]\nrate = \"900Mbit/s\"\nlimit = \"40MB\"\n[up.path]\ndelay = \"100ms\"\n"} {
-		p, problems := profiles.Parse([]byte(doc))
-		if p == nil {
-			t.Fatalf("%v", problems)
-		}
-		begun := time.Now()
-		if _, err := drawn(p, 1, previewMost); err != nil {
-			t.Errorf("%q: %v", doc, err)
-		}
-		if took := time.Since(begun); took > 20*time.Second {
-			t.Errorf("%q takes %s", doc, took)
-		}
 	}
 }

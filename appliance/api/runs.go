@@ -194,7 +194,7 @@ func (s *Server) postMark(ctx context.Context, in *markInput) (*markOutput, erro
 	if err != nil {
 		return nil, refuseRun(err)
 	}
-	s.hub.publish("mark", MarkSaid{Run: in.ID, Mark: m})
+	s.hub.Publish("mark", MarkSaid{Run: in.ID, Mark: m})
 	return &markOutput{m}, nil
 }
 

@@ -75,7 +75,7 @@ func (s *Server) getStatus(ctx context.Context, in *statusInput) (*statusOutput,
 // look takes the state, its version, and a channel that is closed when the
 // version changes. The channel is taken first, so that no change is missed.
 func (s *Server) look() (Status, string, <-chan struct{}) {
-	changed := s.hub.changed()
+	changed := s.hub.Changed()
 	status := s.statusOf(s.Box.State())
 	return status, version(status), changed
 }

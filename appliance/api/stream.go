@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -16,13 +14,7 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/access"
 	"farlink/appliance/run"
-)
-
-const (
-	writeMost    = 5 * time.Second  // for one message to one client
-	silenceMost  = 15 * time.Second // then a comment keeps proxies from cutting
-	retryMillis  = 1000
-	streamFormat = "text/event-stream"
+	"farlink/appliance/stream"
 )
 
 // Hello is the first message of a stream.
@@ -44,7 +36,7 @@ func (s *Server) streamOperations(a huma.API) {
 	op.Errors = append(op.Errors, http.StatusServiceUnavailable)
 	op.Responses = map[string]*huma.Response{"200": {
 		Description: "Messages without end.",
-		Content: map[string]*huma.MediaType{streamFormat: {Schema: &huma.Schema{
+		Content: map[string]*huma.MediaType{stream.MediaType: {Schema: &huma.Schema{
 			Type: huma.TypeArray, Description: "Each item is one message.",
 			Items: &huma.Schema{OneOf: []*huma.Schema{
 				messageSchema[Hello](a, "hello"), messageSchema[run.Sample](a, "sample"),
@@ -67,84 +59,17 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 func (s *Server) stream(_ context.Context, in *streamInput) (*huma.StreamResponse, error) {
 	after, _ := strconv.ParseUint(in.LastEventID, 10, 64) // what does not read is no id
-	c, past, last, resumed := s.hub.join(after)
+	c := s.hub.Join(after)
 	if c == nil {
 		return nil, huma.ErrorWithHeaders(named("too-many-streams", http.StatusServiceUnavailable,
-			fmt.Sprintf("%d streams are open, and more are not served", streamsMost)), http.Header{"Retry-After": {"5"}})
+			fmt.Sprintf("%d streams are open, and more are not served", stream.Most)), http.Header{"Retry-After": {"5"}})
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
-		defer s.hub.leave(c)
-		ctx.SetHeader("Content-Type", streamFormat)
+		ctx.SetHeader("Content-Type", stream.MediaType)
 		ctx.SetHeader("Cache-Control", "no-store")
 		ctx.SetHeader("X-Accel-Buffering", "no")
 		st := s.Box.State()
-		hello := Hello{Version: st.Version, Started: st.Started, Resumed: resumed,
-			Interval: int(run.Every / time.Millisecond), Status: s.statusOf(st)}
-		helloText, err := json.Marshal(hello)
-		if err != nil { // cannot be: the types are ours
-			return
-		}
-		if !resumed {
-			past = []message{{id: last, event: "hello", data: helloText}}
-		} else {
-			past = append([]message{{id: after, event: "hello", data: helloText}}, past...)
-		}
-		w := humagin.Unwrap(ctx).Writer
-		pump(ctx.Context(), sender{w, http.NewResponseController(w)}, past, c.c)
+		c.Serve(ctx.Context(), humagin.Unwrap(ctx).Writer, Hello{Version: st.Version, Started: st.Started, Resumed: c.Resumed,
+			Interval: int(run.Every / time.Millisecond), Status: s.statusOf(st)})
 	}}, nil
-}
-
-// sender writes messages to one client, each within writeMost.
-type sender struct {
-	io.Writer
-	control *http.ResponseController
-}
-
-func (s sender) send(text []byte) error {
-	// Writers of tests know no deadline.
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeMost))
-	if _, err := s.Write(text); err != nil {
-		return err
-	}
-	return s.control.Flush()
-}
-
-// pump sends what was, then what comes, until the client or the server goes.
-func pump(ctx context.Context, to sender, past []message, live <-chan message) {
-	if err := to.send(fmt.Appendf(nil, "retry: %d\n\n", retryMillis)); err != nil {
-		return
-	}
-	for _, m := range past {
-		if err := to.send(m.text()); err != nil {
-			return
-		}
-	}
-	silence := time.NewTimer(silenceMost)
-	defer silence.Stop()
-	for {
-		text := []byte(":\n\n")
-		select {
-		case <-ctx.Done():
-			return
-		case m, ok := <-live:
-			if !ok {
-				return
-			}
-			text = m.text()
-		case <-silence.C:
-		}
-		silence.Reset(silenceMost)
-		if err := to.send(text); err != nil {
-			return
-		}
-	}
-}
-
-// text is the message as it goes over the wire; id 0 is none.
-func (m message) text() []byte {
-	var b []byte
-	if m.id > 0 {
-		b = fmt.Appendf(b, "id: %d\n", m.id)
-	}
-	return fmt.Appendf(b, "event: %s\ndata: %s\n\n", m.event, m.data)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/stream"
 )
 
 // heard is one message as a client hears it.
@@ -132,51 +133,10 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-func TestStreamRing(t *testing.T) {
-	h := newHub(time.Now)
-	for range 3 * ringLength {
-		h.publish("sample", 1)
-	}
-	if _, past, _, resumed := h.join(1); resumed || len(past) != 0 {
-		t.Error("resumed after a message that is gone")
-	}
-	if _, past, last, resumed := h.join(3*ringLength - 5); !resumed || len(past) != 5 || past[0].id != 3*ringLength-4 || last != 3*ringLength {
-		t.Errorf("past %d, last %d, resumed %v", len(past), last, resumed)
-	}
-	if _, past, _, resumed := h.join(3 * ringLength); !resumed || len(past) != 0 {
-		t.Error("nothing missed is a resumption too")
-	}
-}
-
-func TestStreamDropsTheSlow(t *testing.T) {
-	h := newHub(time.Now)
-	slow, _, _, _ := h.join(0)
-	quick, _, _, _ := h.join(0)
-	for range behindMost + 1 {
-		h.publish("sample", 1)
-		<-quick.c
-	}
-	if clients, dropped := h.load(); clients != 1 || dropped != 1 {
-		t.Errorf("%d clients, %d dropped", clients, dropped)
-	}
-	n := 0
-	for range slow.c {
-		n++
-	}
-	if n != behindMost || !slow.slow {
-		t.Errorf("the slow client got %d of %d before its end", n, behindMost)
-	}
-	h.leave(slow) // twice is nothing
-	h.leave(quick)
-	if clients, _ := h.load(); clients != 0 {
-		t.Errorf("%d clients left", clients)
-	}
-}
-
 func TestStreamBound(t *testing.T) {
 	b := newBench(t)
-	for range streamsMost {
-		b.server.hub.join(0)
+	for range stream.Most {
+		b.server.hub.Join(0)
 	}
 	l := b.listen("")
 	if l.res.StatusCode != http.StatusServiceUnavailable || l.res.Header.Get("Retry-After") == "" {

@@ -181,6 +181,28 @@ export interface Event {
   word?: string
 }
 
+export interface Fault {
+  delay?: string
+  factor?: number
+  stale?: boolean
+}
+
+export interface FeedLink {
+  age_ms: number
+  granted_bps: number
+  link: number
+  queue_bytes: number
+  rtt_ms: number
+  way: string
+}
+
+export interface FeedStatus {
+  fault?: Fault
+  links?: (FeedLink)[]
+  oracle_error: number
+  oracle_samples: number
+}
+
 export interface Figures {
   down: WayFigures
   floor_us: number
@@ -232,6 +254,8 @@ export interface Leg {
   buffer?: string
   congestion?: string
   fallback?: string
+  floor?: number
+  gain?: number
   link?: number
   unsent?: string
 }
@@ -317,6 +341,7 @@ export interface PEP {
   enabled: boolean
   /** A proxy at the network's side. */
   far: boolean
+  fault?: Fault
   flows?: number
   handshake: string
   lan?: Leg
@@ -448,6 +473,7 @@ export interface Proxy {
   accepted: number
   enabled: boolean
   fallbacks: number
+  feed: FeedStatus
   flows: number
   intercept: Counts
   missing?: Record<string, string>

@@ -1,4 +1,7 @@
-package api
+// Package metrics shows a box to Prometheus. Everything is collected at the
+// scrape from one state; names and units are a promise (docs/metrics.md), and
+// there are no labels per flow.
+package metrics
 
 import (
 	"net/http"
@@ -14,8 +17,8 @@ import (
 	"farlink/appliance/run"
 )
 
-// counts is what the API counts of itself.
-type counts struct {
+// Counts is what the API counts of itself. The zero value is ready.
+type Counts struct {
 	mu       sync.Mutex
 	requests map[requestKey]float64
 }
@@ -25,11 +28,13 @@ type requestKey struct {
 	code      int
 }
 
-func newCounts() *counts { return &counts{requests: map[requestKey]float64{}} }
-
-func (c *counts) request(operation string, code int) {
+// Request counts a request that was answered.
+func (c *Counts) Request(operation string, code int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.requests == nil {
+		c.requests = map[requestKey]float64{}
+	}
 	c.requests[requestKey{operation, code}]++
 }
 
@@ -72,14 +77,24 @@ var (
 	verdicts = []appliance.Standing{appliance.Valid, appliance.Degraded, appliance.Invalid}
 )
 
-// metrics answers a scrape; everything is collected then from one state.
-func (s *Server) metrics() http.Handler {
+// Source is where the figures come from.
+type Source struct {
+	State   func() appliance.State
+	PEP     func(pair string) (appliance.PEPState, error)
+	Held    func() bool // whether somebody holds the lease
+	Streams func() (open int, dropped uint64)
+	Runs    func() []run.Run
+	Counts  *Counts
+}
+
+// Handler answers a scrape.
+func Handler(from Source) http.Handler {
 	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(collector{s})
+	reg.MustRegister(collector{from})
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }
 
-type collector struct{ s *Server }
+type collector struct{ Source }
 
 func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range slices.Concat(allMetrics, pepMetrics) {
@@ -100,21 +115,21 @@ func (e emitter) count(d *prometheus.Desc, v float64, labels ...string) {
 
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	e := emitter(out)
-	st := c.s.Box.State()
+	st := c.State()
 	e.gauge(mBuild, 1, st.Version, runtime.Version())
 	e.gauge(mStart, float64(st.Started.UnixMilli())/1e3)
-	e.gauge(mLease, one(c.s.Desk.Look().Held()))
-	clients, dropped := c.s.hub.load()
+	e.gauge(mLease, one(c.Held()))
+	clients, dropped := c.Streams()
 	e.gauge(mStreams, float64(clients))
 	e.count(mDropped, float64(dropped))
-	c.s.counts.collect(e)
+	c.Counts.collect(e)
 	for _, p := range st.Pairs {
 		collectPair(e, p)
-		if s, err := c.s.Box.PEP(p.Name); err == nil {
+		if s, err := c.PEP(p.Name); err == nil {
 			collectPEP(e, p.Name, s)
 		}
 	}
-	for _, r := range c.s.runs.List() {
+	for _, r := range c.Runs() {
 		if r.Phase == run.Running && len(r.Links) > 0 {
 			l := r.Links[0]
 			e.gauge(mRun, 1, r.ID, r.Pair, l.Profile, l.Hash, strconv.FormatUint(l.Seed, 10))
@@ -122,7 +137,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func (c *counts) collect(e emitter) {
+func (c *Counts) collect(e emitter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, n := range c.requests {

@@ -1,4 +1,6 @@
-package api
+// Package page serves files that do not change while the program runs: the
+// panel. Each has an ETag and is compressed once, at the start.
+package page
 
 import (
 	"bytes"
@@ -12,22 +14,21 @@ import (
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/gin-gonic/gin"
 )
 
-// static holds the panel's files, compressed once.
-type static struct{ files map[string]file }
+// Files are files by path; index.html stands at /.
+type Files map[string]File
 
-type file struct {
+// File is one of them.
+type File struct {
 	media        string
 	etag         string
 	plain, small []byte
 }
 
-// newStatic reads the files; index.html stands at /.
-func newStatic(from fs.FS) (*static, error) {
-	s := &static{map[string]file{}}
+// Read reads all files.
+func Read(from fs.FS) (Files, error) {
+	s := Files{}
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -40,45 +41,37 @@ func newStatic(from fs.FS) (*static, error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		s.files["/"+strings.TrimSuffix(name, "index.html")] = f
+		s["/"+strings.TrimSuffix(name, "index.html")] = f
 		return nil
 	})
 	return s, err
 }
 
-func newFile(name string, b []byte) (file, error) {
+func newFile(name string, b []byte) (File, error) {
 	sum := sha256.Sum256(b)
 	var small bytes.Buffer
 	z := gzip.NewWriter(&small)
 	if _, err := z.Write(b); err != nil {
-		return file{}, err
+		return File{}, err
 	}
 	if err := z.Close(); err != nil {
-		return file{}, err
+		return File{}, err
 	}
 	media := mime.TypeByExtension(path.Ext(name))
 	if path.Ext(name) == ".js" {
 		media = "text/javascript; charset=utf-8" // whatever /etc/mime.types says
 	}
-	return file{media: media, etag: quote(hex.EncodeToString(sum[:8])), plain: b, small: small.Bytes()}, nil
+	return File{media: media, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: small.Bytes()}, nil
 }
 
-// register gives each file its path.
-func (s *static) register(r *gin.Engine) {
-	for name, f := range s.files {
-		serve := gin.WrapF(f.serve)
-		r.GET(name, serve)
-		r.HEAD(name, serve)
-	}
-}
-
-func (f file) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers with the file.
+func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.media)
 	h.Set("ETag", f.etag)
 	h.Set("Cache-Control", "no-cache") // asks each time, by ETag
 	h.Set("Vary", "Accept-Encoding")
-	if matches(r.Header.Get("If-None-Match"), strings.Trim(f.etag, `"`)) {
+	if strings.Contains(r.Header.Get("If-None-Match"), f.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
