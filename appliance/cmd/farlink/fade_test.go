@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"net"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
 )
@@ -91,22 +94,25 @@ func offer(c net.PacketConn, to net.Addr, rate float64, stop <-chan struct{}) {
 	}
 }
 
-// receive returns the rate of frames that came in each window, Mbit/s.
+// receive returns the rate of frames that came in each window, Mbit/s, by the
+// kernel's stamps: a test that is looked after late measures no worse.
 func receive(t *testing.T, c net.PacketConn, d, window time.Duration) (mbps []float64) {
 	t.Helper()
+	udp := c.(*net.UDPConn)
+	stamped(t, udp)
 	begin, frames := time.Now(), make([]float64, d/window)
-	buf := make([]byte, 2048)
-	if err := c.SetReadDeadline(begin.Add(d)); err != nil {
+	buf, oob := make([]byte, 2048), make([]byte, 128)
+	if err := udp.SetReadDeadline(begin.Add(d)); err != nil {
 		t.Fatal(err)
 	}
 	for {
-		_, _, err := c.ReadFrom(buf)
+		_, n, _, _, err := udp.ReadMsgUDP(buf, oob)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if i := int(time.Since(begin) / window); i < len(frames) {
+		if i := int(stampOf(t, oob[:n]).Sub(begin) / window); i >= 0 && i < len(frames) {
 			frames[i]++
 		}
 	}
@@ -114,4 +120,37 @@ func receive(t *testing.T, c net.PacketConn, d, window time.Duration) (mbps []fl
 		mbps = append(mbps, n*8*udpFrame/window.Seconds()/1e6)
 	}
 	return mbps
+}
+
+// stamped has the kernel stamp what a socket receives, and keep it long.
+func stamped(t *testing.T, c *net.UDPConn) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = errors.Join(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+			unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 16<<20))
+	})
+	if err := errors.Join(err, set); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stampOf is the kernel's stamp among the control messages.
+func stampOf(t *testing.T, oob []byte) time.Time {
+	t.Helper()
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SCM_TIMESTAMPNS && len(m.Data) >= 16 {
+			return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+		}
+	}
+	t.Fatal("a datagram without a stamp")
+	return time.Time{}
 }
