@@ -71,7 +71,7 @@ Try it without hardware:
 	}
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
-		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), runCommand(), pepCommand(), flowsCommand())
+		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), runCommand(), pepCommand(), flowsCommand(), multipathCommand())
 	note(root, understood)
 	return root, understood
 }

@@ -1,0 +1,172 @@
+package carriers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"farlink/pep/multipath"
+	"farlink/pep/schedule"
+)
+
+// Controls are the congestion controls of seed 000, coupled ones first.
+var Controls = []string{"lia", "olia", "balia", "wvegas", "reno", "cubic", "bbr"}
+
+// coupled is how many of Controls are.
+const coupled = 4
+
+// Plan is how a matrix is measured.
+type Plan struct {
+	Warm  time.Duration // of each cell, not counted: 10 s
+	For   time.Duration // of each cell: 30 s
+	Times int           // each cell is measured: 10
+}
+
+// Quick is a plan of some minutes.
+var Quick = Plan{Warm: 2 * time.Second, For: 3 * time.Second, Times: 1}
+
+// Full is the plan of seed 000.
+var Full = Plan{Warm: 2 * time.Second, For: 30 * time.Second, Times: 10}
+
+// drains is how long queues take to empty after a cell.
+const drains = 600 * time.Millisecond
+
+// Result is a matrix.
+type Result struct {
+	Carriers []string                        `json:"carriers"`
+	SumMbps  float64                         `json:"sum_mbps"` // of the carriers' rates, up
+	Cells    map[string]map[string][]float64 `json:"cells"`    // scheduler, control: Mbit/s of each time
+	Single   map[string]map[string][]float64 `json:"single"`   // carrier, control
+}
+
+// Matrix measures every scheduler with every congestion control over all
+// carriers, and every control over each carrier alone.
+func (l *Lab) Matrix(ctx context.Context, p Plan, progress io.Writer) (*Result, error) {
+	r := &Result{Cells: map[string]map[string][]float64{}, Single: map[string]map[string][]float64{}}
+	for _, profile := range l.Profiles {
+		r.Carriers = append(r.Carriers, profile.Name)
+		r.SumMbps += float64(profile.Expect.Up) / 1e6
+	}
+	for n := range p.Times {
+		for _, control := range Controls {
+			if err := l.column(ctx, p, r, control); err != nil {
+				return r, err
+			}
+			fmt.Fprintf(progress, "%s, round %d of %d\n", control, n+1, p.Times)
+		}
+	}
+	return r, nil
+}
+
+// column measures one congestion control with everything.
+func (l *Lab) column(ctx context.Context, p Plan, r *Result, control string) error {
+	for i, name := range r.Carriers {
+		got, err := l.cell(ctx, p, func() (*Transfer, error) { return l.Direct(i, control) })
+		if err != nil {
+			return fmt.Errorf("%s on %s alone: %w", control, name, err)
+		}
+		put(r.Single, name, control, got)
+	}
+	for _, scheduler := range schedule.Names() {
+		err := l.Configure(multipath.Config{Scheduler: scheduler, Congestion: control})
+		if err != nil {
+			return err
+		}
+		got, err := l.cell(ctx, p, l.Bulk)
+		if err != nil {
+			return fmt.Errorf("%s with %s: %w", scheduler, control, err)
+		}
+		put(r.Cells, scheduler, control, got)
+	}
+	return nil
+}
+
+func (l *Lab) cell(ctx context.Context, p Plan, begin func() (*Transfer, error)) (float64, error) {
+	t, err := begin()
+	if err != nil {
+		return 0, err
+	}
+	got, err := t.Goodput(ctx, p.Warm, p.For)
+	t.Close()
+	time.Sleep(drains)
+	return got, err
+}
+
+func put(into map[string]map[string][]float64, row, column string, v float64) {
+	if into[row] == nil {
+		into[row] = map[string][]float64{}
+	}
+	into[row][column] = append(into[row][column], v)
+}
+
+// median of what was measured; 0 of nothing.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Cell is the median of a cell, Mbit/s.
+func (r *Result) Cell(scheduler, control string) float64 { return median(r.Cells[scheduler][control]) }
+
+// Alone is the median of a control on a carrier alone, and of the best.
+func (r *Result) Alone(carrier, control string) float64 { return median(r.Single[carrier][control]) }
+
+func (r *Result) bestAlone(control string) (best float64) {
+	for _, c := range r.Carriers {
+		best = max(best, r.Alone(c, control))
+	}
+	return best
+}
+
+// Best is the best cell.
+func (r *Result) Best() (scheduler, control string, mbps float64) {
+	for _, s := range schedule.Names() {
+		for _, c := range Controls {
+			if got := r.Cell(s, c); got > mbps {
+				scheduler, control, mbps = s, c, got
+			}
+		}
+	}
+	return scheduler, control, mbps
+}
+
+// Print writes the tables with bars, and the verdicts on what was published.
+func (r *Result) Print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "Mbit/s\t%s\t\n", strings.Join(Controls, "\t"))
+	row := func(name string, of map[string][]float64) {
+		fmt.Fprintf(t, "%s\t", name)
+		for _, c := range Controls {
+			fmt.Fprintf(t, "%.1f\t", median(of[c]))
+		}
+		fmt.Fprintln(t)
+	}
+	for _, s := range schedule.Names() {
+		row(s, r.Cells[s])
+	}
+	for _, c := range r.Carriers {
+		row(c+" alone", r.Single[c])
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nsum of the carriers %.2f Mbit/s\n", r.SumMbps)
+	for _, s := range schedule.Names() {
+		for _, c := range Controls {
+			share := r.Cell(s, c) / r.SumMbps
+			fmt.Fprintf(w, "%10s %-6s %s %.1f%%\n", s, c, strings.Repeat("#", int(40*min(share, 1.1)+0.5)), 100*share)
+		}
+	}
+	fmt.Fprintln(w)
+	for _, v := range r.Verdicts() {
+		fmt.Fprintf(w, "%-14s %s (%s)\n", v.Word(), v.Claim, v.Found)
+	}
+	return nil
+}

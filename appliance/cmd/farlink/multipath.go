@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance/carriers"
+	"farlink/pep/multipath"
+)
+
+func multipathCommand() *cobra.Command {
+	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathMatrixCommand())
+}
+
+// carriersFlags are what both commands ask for.
+type carriersFlags struct {
+	names  string
+	seed   uint64
+	asJSON bool
+}
+
+func (f *carriersFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.names, "carriers", "lte/skt,lte/kt", "profiles of the carriers, 1 to 8")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the channels")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+}
+
+// with makes the lab, and takes it down again after f.
+func (f *carriersFlags) with(c *cobra.Command, config multipath.Config, do func(ctx context.Context, l *carriers.Lab) error) (err error) {
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	l, err := carriers.Up(context.WithoutCancel(ctx), carriers.Options{
+		Name: fmt.Sprintf("mp%x", rand.Uint32N(1<<24)), Profiles: strings.Split(f.names, ","), Seed: f.seed, Config: config,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if down := l.Close(); err == nil {
+			err = down
+		}
+	}()
+	return do(ctx, l)
+}
+
+func multipathTryCommand() *cobra.Command {
+	var f carriersFlags
+	var config multipath.Config
+	var lasts time.Duration
+	var cut int
+	c := &cobra.Command{
+		Use: "try", Short: "Transfer over several emulated carriers and show each path's share", Args: cobra.NoArgs,
+		Long: `try makes a laboratory of several emulated carriers between two relays, sends
+one bulk transfer up through them and shows every second what came in order and
+what each carrier took. This is farlink's own relay (mode "lab"), not MPTCP on
+the wire. Needs root.`,
+		Example: `  farlink multipath try --scheduler blest --congestion bbr
+  farlink multipath try --carriers geo/qirse-sat,lte/kt --for 20s --cut 1`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := config.Err(); err != nil {
+				return err
+			}
+			return f.with(c, config, func(ctx context.Context, l *carriers.Lab) error {
+				return try(ctx, c, l, &f, lasts, cut)
+			})
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
+	c.Flags().StringVar(&config.Congestion, "congestion", "bbr", "congestion control of the subflows")
+	c.Flags().DurationVar(&lasts, "for", 10*time.Second, "how long to send")
+	c.Flags().IntVar(&cut, "cut", 0, "make this carrier, counted from 1, silent in the middle third")
+	return c
+}
+
+// second is one line of what try shows.
+type second struct {
+	At      float64            `json:"t_s"`
+	Goodput float64            `json:"goodput_mbps"`
+	Paths   map[string]float64 `json:"sent_mbps"`
+}
+
+func try(ctx context.Context, c *cobra.Command, l *carriers.Lab, f *carriersFlags, lasts time.Duration, cut int) error {
+	if cut < 0 || cut > len(l.Profiles) {
+		return fmt.Errorf("--cut %d: want a carrier, 1 to %d", cut, len(l.Profiles))
+	}
+	t, err := l.Bulk()
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var all []second
+	sent, begun := map[string]uint64{}, time.Now()
+	for n := 0; time.Since(begun) < lasts; n++ {
+		if cut > 0 && (n == int(lasts.Seconds())/3 || n == 2*int(lasts.Seconds())/3) {
+			if err := l.Cut(cut-1, n == int(lasts.Seconds())/3); err != nil {
+				return err
+			}
+		}
+		got, err := t.Goodput(ctx, 0, time.Second)
+		if err != nil {
+			return err
+		}
+		s := second{At: time.Since(begun).Seconds(), Goodput: got, Paths: map[string]float64{}}
+		line := fmt.Sprintf("%5.1f s  %6.1f Mbit/s  ", s.At, got)
+		for _, conn := range l.Router.Stats().Connections {
+			for _, p := range conn.Paths {
+				s.Paths[p.Carrier] = float64(p.Sent-sent[p.Carrier]) * 8e-6
+				sent[p.Carrier] = p.Sent
+				line += fmt.Sprintf("  %s %5.1f (%.0f ms)", p.Carrier, s.Paths[p.Carrier], p.RTTMs)
+			}
+		}
+		all = append(all, s)
+		if !f.asJSON {
+			fmt.Fprintln(c.OutOrStdout(), line)
+		}
+	}
+	if f.asJSON {
+		return printJSON(c.OutOrStdout(), all)
+	}
+	d, s := l.Proxy.Delays(), l.Router.Stats()
+	_, err = fmt.Fprintf(c.OutOrStdout(), "in-order delay p50 %v, p95 %v; %d chunks sent again\n", d.Quantile(0.5), d.Quantile(0.95), s.Reinjected)
+	return err
+}
+
+func multipathMatrixCommand() *cobra.Command {
+	var f carriersFlags
+	var quick bool
+	c := &cobra.Command{
+		Use: "matrix", Short: "Measure every scheduler with every congestion control (seed 000)", Args: cobra.NoArgs,
+		Long: `matrix measures schedulers × congestion controls over all carriers, and each
+control over each carrier alone, and says of each published ordering of
+seed 000 whether it appears. Other channels show other orderings:
+  clean   --carriers lte/skt-constant,lte/kt-constant
+  cells   --carriers lte/skt,lte/kt
+  fading  --carriers lte/skt-faded,lte/kt-faded
+Needs root. In full it takes 5 hours, with --quick some 6 minutes.`,
+		Example: "  farlink multipath matrix --quick",
+		RunE: func(c *cobra.Command, _ []string) error {
+			plan := carriers.Full
+			if quick {
+				plan = carriers.Quick
+			}
+			return f.with(c, multipath.Config{}, func(ctx context.Context, l *carriers.Lab) error {
+				r, err := l.Matrix(ctx, plan, os.Stderr)
+				if err != nil {
+					return err
+				}
+				if f.asJSON {
+					return printJSON(c.OutOrStdout(), struct {
+						*carriers.Result
+						Verdicts []carriers.Verdict `json:"verdicts"`
+					}{r, r.Verdicts()})
+				}
+				return r.Print(c.OutOrStdout())
+			})
+		},
+	}
+	f.add(c)
+	c.Flags().BoolVar(&quick, "quick", false, "each cell once, 3 s")
+	return c
+}
