@@ -33,6 +33,9 @@ func (p *pair) restore() error {
 	if len(problems) > 0 {
 		return fmt.Errorf("pair %s: boot: %w", p.cfg.Name, problems)
 	}
+	if !found {
+		s.AppliedAt = time.Now()
+	}
 	p.take(c, s.Want, s.Version, s.AppliedAt)
 	return nil
 }

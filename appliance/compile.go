@@ -253,10 +253,10 @@ func inform(p *profiles.Profile) ProfileInfo {
 		e.RTT = p.RTT()
 	}
 	if e.Down == 0 {
-		e.Down = p.Down.Queue.Rate
+		e.Down = whole(p.Rate(link.Down))
 	}
 	if e.Up == 0 {
-		e.Up = p.Up.Queue.Rate
+		e.Up = whole(p.Rate(link.Up))
 	}
 	i := ProfileInfo{Name: p.Name, About: p.About, Hash: p.ShortHash(), Shipped: true,
 		RTT: milliseconds(e.RTT), Down: e.Down.String(), Up: e.Up.String(), Loss: percent(e.LossDown)}
@@ -264,6 +264,15 @@ func inform(p *profiles.Profile) ProfileInfo {
 		i.Loss += " down, " + percent(e.LossUp) + " up"
 	}
 	return i
+}
+
+// whole rounds what was computed, not said, to kbit/s.
+func whole(r link.Rate) link.Rate {
+	const unit = 1000
+	if r < 1000*unit {
+		return r
+	}
+	return (r + unit/2) / unit * unit
 }
 
 // milliseconds is a duration for people; zero has a unit they know.

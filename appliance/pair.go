@@ -45,6 +45,8 @@ type pair struct {
 	disrupts *disruption
 	// otherPath ends the session: the proxies that are wanted are others.
 	otherPath bool
+	// moving says that the engine was ended for that, and not lost.
+	moving bool
 
 	mu      sync.Mutex
 	state   PairState // without what snapshot adds
@@ -136,9 +138,10 @@ func (p *pair) session(ctx context.Context) (err error) {
 func (p *pair) began(e Engine) {
 	p.mu.Lock()
 	again := !p.state.Engine.Started.IsZero()
-	if again {
+	if again && !p.moving {
 		p.state.Engine.Restarts++
 	}
+	p.moving = false
 	p.engine, p.state.Engine.PID, p.state.Engine.Started = e, e.PID(), time.Now()
 	p.hung = time.Time{}
 	p.state.Verdict = Verdict{Word: Valid}
@@ -169,7 +172,7 @@ func (p *pair) attend(ctx context.Context, e Engine) error {
 		case f := <-p.calls:
 			f()
 			if p.otherPath {
-				p.otherPath = false
+				p.otherPath, p.moving = false, true
 				return errOtherPath
 			}
 		case <-p.disrupts.due():
@@ -302,7 +305,7 @@ func (p *pair) look(s Snapshot) (hopeless bool) {
 	p.state.Verdict = s.Verdict
 	p.mu.Unlock()
 	if before.Word != s.Verdict.Word {
-		text := "verdict " + string(s.Verdict.Word)
+		text := string(s.Verdict.Word)
 		if s.Verdict.Reason != "" {
 			text += ": " + s.Verdict.Reason
 		}

@@ -13,6 +13,7 @@
 package profiles
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"strings"
@@ -77,9 +78,13 @@ func (p *Profile) Of(w link.Way) *Way {
 	return &p.Up
 }
 
-// Parse reads a TOML document. It returns every problem it finds, warnings
-// too; the profile is nil if one of them is an error.
+// Parse reads a TOML document, or the same document as JSON: no TOML begins
+// with a brace. It returns every problem it finds, warnings too; the profile
+// is nil if one of them is an error.
 func Parse(doc []byte) (*Profile, []Problem) {
+	if bytes.HasPrefix(bytes.TrimSpace(doc), []byte("{")) {
+		return ParseJSON(doc)
+	}
 	r := &reader{}
 	p := r.profile(r.TOML(doc))
 	return p, r.Sorted()

@@ -232,3 +232,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A document that begins with a brace is JSON, since no TOML does.
+func TestParseReadsEither(t *testing.T) {
+	as := func(doc string) string {
+		p, problems := Parse([]byte(doc))
+		if p == nil {
+			t.Fatal(problems)
+		}
+		return p.Hash()
+	}
+	if toml, json := as("[down.queue]\nrate = \"8Mbit/s\"\n"), as(` {"down": {"queue": {"rate": "8Mbit/s"}}}`); toml != json {
+		t.Errorf("hash %s of TOML, %s of the same as JSON", toml, json)
+	}
+}

@@ -107,8 +107,8 @@ func (g Geo) checkSite(report link.Report, path string, s Site) {
 		return
 	}
 	if _, e := orbit.Look(s, g.Satellite); e < orbit.MinElevation {
-		report(path, fmt.Sprintf("sees the satellite at %.1f degrees", e),
-			"an elevation of at least 5 degrees: move the station or the satellite")
+		report(path, fmt.Sprintf("the satellite at %.1f degrees", e),
+			"it at least 5 degrees above the horizon: move the station or the satellite")
 	}
 }
 

@@ -87,7 +87,7 @@ func linkPatch(c *cobra.Command, arg string) (map[string]any, error) {
 }
 
 func looksLikeFile(arg string) bool {
-	return arg == "-" || strings.HasSuffix(arg, ".toml") || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/")
+	return arg == "-" || strings.HasSuffix(arg, ".toml") || strings.HasSuffix(arg, ".json") || strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/")
 }
 
 func printApplied(w io.Writer, a appliance.Applied) error {

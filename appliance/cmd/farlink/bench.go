@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,11 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 				}
 				o.Only = re
 			}
-			figures := bench.Run(c.Context(), o, append(bench.Wire(), bench.Models()...), c.ErrOrStderr())
+			cases := append(bench.Wire(), bench.Models()...)
+			figures := bench.Run(c.Context(), o, cases, c.ErrOrStderr())
+			if len(figures) == 0 {
+				return fmt.Errorf("--only %q: no case is called so; want some of %s", only, names(cases))
+			}
 			r := bench.Report{At: time.Now().UTC(), Version: version, Figures: figures,
 				Machine: fmt.Sprintf("%s/%s, %d CPUs", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
 			if o.Out != "" {
@@ -59,4 +64,12 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 	c.Flags().StringVar(&o.Out, "out", "", "directory to keep bench.json in")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+func names(cases []bench.Case) string {
+	all := make([]string, len(cases))
+	for i, c := range cases {
+		all[i] = c.Name
+	}
+	return strings.Join(all, ", ")
 }

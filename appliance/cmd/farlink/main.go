@@ -45,7 +45,11 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "farlink: %v\n", err)
 		return failed
 	}
-	fmt.Fprintf(os.Stderr, "farlink: %v\nsee `%s --help`\n", err, ran.CommandPath())
+	fmt.Fprintf(os.Stderr, "farlink: %v\n", err)
+	if !ran.HasSubCommands() {
+		fmt.Fprintf(os.Stderr, "usage: %s\n", ran.UseLine())
+	}
+	fmt.Fprintf(os.Stderr, "see `%s --help`\n", ran.CommandPath())
 	return misuse
 }
 
@@ -67,8 +71,9 @@ Try it without hardware:
   farlink lab up --profile geo/qirse-sat
   farlink lab exec a -- ping -c 3 10.77.0.2
   farlink lab down`,
-		SilenceUsage: true, SilenceErrors: true,
+		SilenceUsage: true, SilenceErrors: true, Version: version,
 	}
+	root.SetVersionTemplate("farlink {{.Version}}\n")
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
 		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), runCommand(), pepCommand(), flowsCommand(), multipathCommand())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +17,21 @@ import (
 func newCommand() *cobra.Command {
 	var out string
 	c := &cobra.Command{
-		Use: "new [KIND]", Short: "Start a profile by asking", Args: cobra.MaximumNArgs(1),
+		Use: "new [KIND]", Short: "Start a profile by asking", Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !slices.Contains(draft.Kinds(), args[0]) {
+				return fmt.Errorf("kind %q: want one of %s", args[0], strings.Join(draft.Kinds(), ", "))
+			}
+			return cobra.MaximumNArgs(1)(c, args)
+		},
 		Long: `new asks a few questions and writes a profile that runs. An empty answer, and
 the end of the input, take what stands in brackets.`,
 		Example:   "  farlink new geo -o mine.toml\n  farlink new lte < /dev/null",
 		ValidArgs: draft.Kinds(),
 		RunE: func(c *cobra.Command, args []string) error {
+			// Before the questions, since the answers would be lost.
+			if _, err := os.Stat(out); out != "" && err == nil {
+				return fmt.Errorf("%s is there already: want a name that is not", out)
+			}
 			d := draft.New()
 			if len(args) > 0 {
 				if err := d.Answer(args[0]); err != nil {

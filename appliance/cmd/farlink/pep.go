@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -73,21 +74,24 @@ func pepSetCommand() *cobra.Command {
 	var to target
 	var pair, sides, handshake, congestion string
 	c := &cobra.Command{
-		Use: "set on|off", Short: "Switch the proxies of a pair on or off", Args: cobra.ExactArgs(1),
+		Use: "set on|off", Short: "Switch the proxies of a pair on or off",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "on" && args[0] != "off" {
+				return errors.New("want one word, on or off")
+			}
+			if sides != "near" && sides != "far" && sides != "both" {
+				return fmt.Errorf("--sides %q: want near, far or both", sides)
+			}
+			return nil
+		},
 		Long: `set switches the proxies of a pair on or off. Rules and everything else that
 the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
 		Example:   "  farlink pep set on --lab lab --sides both --congestion xlayer",
 		ValidArgs: []string{"on", "off"},
 		RunE: func(c *cobra.Command, args []string) error {
 			patch := map[string]any{"enabled": false, "near": false, "far": false}
-			switch {
-			case args[0] == "on":
+			if args[0] == "on" {
 				patch = map[string]any{"enabled": true, "handshake": handshake, "near": sides != "far", "far": sides != "near", "wan": map[string]any{"congestion": congestion}}
-			case args[0] != "off":
-				return fmt.Errorf("%q: want on or off", args[0])
-			}
-			if sides != "near" && sides != "far" && sides != "both" {
-				return fmt.Errorf("--sides %q: want near, far or both", sides)
 			}
 			box, err := to.dial()
 			if err != nil {

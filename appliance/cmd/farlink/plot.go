@@ -20,7 +20,7 @@ import (
 )
 
 func plotCommand() *cobra.Command {
-	var d drawing
+	d := drawing{simulation: simulation{length: durationFlag(60 * link.Second)}}
 	c := &cobra.Command{
 		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, MODCOD, grants",
 		Long: `plot draws a run as an SVG figure, which follows the reader's light or dark

@@ -98,10 +98,10 @@ func validateCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "validate FILE…", Short: "Check profiles and configurations; show every problem", Args: cobra.MinimumNArgs(1),
-		Long: `validate reads profiles and configurations of ` + "`farlink serve`" + ` (TOML; "-" is
-standard input) and shows every problem with its line, where it is, what
-stands there and what is wanted. It fails if there is an error; warnings do
-not fail it.`,
+		Long: `validate reads profiles and configurations of ` + "`farlink serve`" + ` (TOML, profiles
+also JSON; "-" is standard input) and shows every problem with its line, where
+it is, what stands there and what is wanted. It fails if there is an error;
+warnings do not fail it.`,
 		Example: "  farlink validate mine.toml\n  farlink validate /etc/farlink/config.toml",
 		RunE: func(c *cobra.Command, args []string) error {
 			all := []profiles.Problem{}

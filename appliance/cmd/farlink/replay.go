@@ -95,8 +95,15 @@ func (f *wayFlag) Set(text string) error {
 // durationFlag is a length of time on the command line, as in profiles.
 type durationFlag link.Duration
 
-func (f *durationFlag) String() string { return link.Duration(*f).String() }
-func (f *durationFlag) Type() string   { return "duration" }
+// String leaves zero without a unit, which cobra's help takes for no default.
+func (f *durationFlag) String() string {
+	if *f == 0 {
+		return "0"
+	}
+	return link.Duration(*f).String()
+}
+
+func (f *durationFlag) Type() string { return "duration" }
 
 // Set reads "60s".
 func (f *durationFlag) Set(text string) error {

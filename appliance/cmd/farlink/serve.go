@@ -103,7 +103,7 @@ func (d *daemon) face() (err error) {
 	if err := d.accept(d.config.API.Tokens); err != nil {
 		return err
 	}
-	if !d.keys.Claimed() && len(d.config.API.Tokens) == 0 {
+	if !d.keys.Claimed() {
 		d.log.Info("nobody has claimed the box yet: the panel asks for this code", "code", d.keys.ClaimCode())
 	}
 	audit, err := access.OpenAudit(d.config.State)

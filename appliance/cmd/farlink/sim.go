@@ -20,7 +20,7 @@ import (
 )
 
 func simCommand() *cobra.Command {
-	var s simulation
+	s := simulation{length: durationFlag(60 * link.Second)}
 	c := &cobra.Command{
 		Use: "sim --profile P", Short: "Run a link in virtual time",
 		Long: `sim runs a profile without ports, faster than real time; the same profile, seed

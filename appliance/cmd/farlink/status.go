@@ -116,12 +116,12 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 
 func printEngine(w io.Writer, p appliance.PairState) {
 	if p.Engine.PID == 0 {
-		fmt.Fprintf(w, "engine\tdoes not run, started again %d times\n", p.Engine.Restarts)
+		fmt.Fprintf(w, "engine\tdoes not run, restarts so far: %d\n", p.Engine.Restarts)
 		return
 	}
 	fmt.Fprintf(w, "engine\tprocess %d, %s", p.Engine.PID, p.Engine.Driver)
 	if p.Engine.Restarts > 0 {
-		fmt.Fprintf(w, ", started again %d times", p.Engine.Restarts)
+		fmt.Fprintf(w, ", restarts: %d", p.Engine.Restarts)
 	}
 	fmt.Fprintf(w, "\nverdict\t%s", p.Verdict.Word)
 	if p.Verdict.Reason != "" {

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What was not understood exits with 2 and shows how it is said; what was
+// understood and failed exits with 1.
+func TestExitStatuses(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "there.toml")
+	if err := os.WriteFile(there, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"--version", 0, ""},
+		{"no-such-command", 2, "unknown command"},
+		{"apply", 2, "usage: farlink apply FILE|PROFILE"},
+		{"sim", 2, "want --profile"},
+		{"new no-such-kind", 2, "want one of line, geo"},
+		{"pep set perhaps", 2, "on or off"},
+		{"pep set on --sides left", 2, "near, far or both"},
+		{"new geo -o " + there, 1, "is there already"},
+		{"sim --profile geo/qirse-st", 1, `want "geo/qirse-sat"`},
+		{"bench --only no-such-case", 1, "want some of throughput"},
+	} {
+		_, stderr, status := farlink(t, strings.Fields(c.args)...)
+		if status != c.status || !strings.Contains(stderr, c.says) {
+			t.Errorf("farlink %s: status %d, %q; want %d, %q", c.args, status, stderr, c.status, c.says)
+		}
+	}
+}
