@@ -26,8 +26,7 @@ build: ## bin/farlink
 .PHONY: test
 test: ## every test, unit and root (network namespaces); installs what is missing
 	@scripts/need go test
-	go vet $(TAGS) ./...
-	go test $(TAGS) -timeout 20m -p 1 ./...
+	@scripts/test
 
 .PHONY: bench
 bench: build ## the performance figures against their targets, as table and JSON in bench/out
