@@ -226,21 +226,23 @@ func title(name string) string {
 // quantity writes a value of a metric to four digits.
 func quantity(name string, v float64) string {
 	_, _, factor := heading(name)
-	return digits(v * factor)
+	return digits(v*factor, 4)
 }
 
-func digits(v float64) string {
-	text := strconv.FormatFloat(v, 'g', 4, 64)
-	if a := math.Abs(v); a >= 1e4 && a < 1e9 {
+// digits writes so many significant digits, and all those before the point.
+func digits(v float64, n int) string {
+	text := strconv.FormatFloat(v, 'g', n, 64)
+	if a := math.Abs(v); a >= math.Pow(10, float64(n)) && a < 1e9 {
 		text = strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strings.ReplaceAll(text, "-", "−")
 }
 
-// interval writes the half width of an estimate's interval.
+// interval writes the half width of an estimate's interval to two digits.
 func interval(name string, e Estimate) string {
 	if !e.Known() {
 		return ""
 	}
-	return " ± " + quantity(name, e.Half)
+	_, _, factor := heading(name)
+	return " ± " + digits(e.Half*factor, 2)
 }

@@ -327,7 +327,3 @@ def _save(content, path):
     with open(path, "wb") as f:
         f.write(content)
     return path
-
-
-# Robot Framework takes the class that is named as the module.
-farlink = Box
