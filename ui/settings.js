@@ -3,6 +3,7 @@ import { html } from './html.js'
 import { useEffect, useState } from './vendor/hooks.js'
 import { ask, Problem } from './api.js'
 import { actions, attempt, logout, may, note, remember, store, set } from './store.js'
+import { Timeline } from './timeline.js'
 import { t } from './words.js'
 
 /** @param {string} iso */
@@ -58,6 +59,7 @@ function Editor() {
       <button disabled=${!own} onClick=${remove}>${t('remove')}</button>
     </div>
     <textarea rows="18" spellcheck="false" aria-label=${t('editor')} aria-describedby="problems" value=${text} onInput=${(/** @type {any} */ e) => write(e.target.value)}></textarea>
+    <${Timeline} text=${text} write=${write} />
     <ul id="problems" class="problems" aria-live="polite">${problems && (problems.length
       ? problems.map(p => html`<li class="bad"><b>${String(p.location || '').replace(/^body\.?/, '')}</b> ${p.value !== undefined && html`<code>${String(p.value)}</code>`} ${p.message}</li>`)
       : html`<li class="ok">${t('good')}</li>`)}</ul>

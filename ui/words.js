@@ -49,7 +49,7 @@ const words = {
   tokens: ['Tokens', '토큰'], name: ['Name', '이름'], scope: ['Scope', '범위'], created: ['Created', '생성'], make_token: ['Make token', '토큰 만들기'], revoke: ['Revoke', '폐기'], from_config: ['configuration', '설정 파일'],
   token_once: ['This is shown once. Keep it now:', '한 번만 표시됩니다. 지금 보관하세요:'], audit: ['Audit log', '감사 기록'], who: ['Who', '누가'], what: ['What', '무엇을'], on: ['On', '대상'], answer: ['Answer', '응답'],
   editor: ['Profile editor', '프로파일 편집기'], start_from: ['Start from', '바탕'], save: ['Store', '저장'], remove: ['Remove', '삭제'], stored: ['%s stored', '%s 저장됨'], removed: ['%s removed', '%s 삭제됨'],
-  preview: ['Preview', '미리보기'], preview_say: ['Rate, queue and loss of %s over time, in virtual time', '%s의 시간별 속도, 대기, 손실 (가상 시간)'], good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
+  preview: ['Preview', '미리보기'], preview_say: ['Rate, queue and loss of %s over time, in virtual time', '%s의 시간별 속도, 대기, 손실 (가상 시간)'], timeline: ['Timeline', '타임라인'], good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
   reset_box: ['Reset to the boot state', '부팅 상태로 초기화'], keys_on: ['Single keys act', '단축키 사용'],
   // keys
   key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_f: ['fade by 6 dB for 30 s', '30초간 6 dB 페이딩'], key_h: ['hand over, 100 ms', '핸드오버, 100 ms'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
