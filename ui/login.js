@@ -16,7 +16,7 @@ export function Login({ claimed }) {
   return html`<main class="login"><form class="card" onSubmit=${submit}>
     <h1>farlink</h1>
     <p>${claimed ? t('login_say') : t('claim_say')}</p>
-    ${!claimed && html`<label>${t('code')}<input name="code" autocomplete="off" spellcheck="false" autofocus /></label>`}
+    ${!claimed && html`<label>${t('code')}<input name="code" autocomplete="off" spellcheck=${false} autofocus /></label>`}
     <label>${t('password')}<input name="password" type="password" autocomplete=${claimed ? 'current-password' : 'new-password'} autofocus=${claimed} /></label>
     <label>${t('token')}<input name="token" type="password" autocomplete="off" placeholder="flk_…" /></label>
     <button class="main">${claimed ? t('login') : `${t('claim')} / ${t('login')}`}</button>

@@ -53,12 +53,12 @@ function Editor() {
     <div class="row">
       <label>${t('start_from')}<select onChange=${(/** @type {any} */ e) => e.target.value && load(e.target.value)}>
         <option></option>${store.profiles.map(p => html`<option>${p.name}</option>`)}</select></label>
-      <label>${t('name')}<input value=${name} spellcheck="false" onInput=${(/** @type {any} */ e) => rename(e.target.value)} /></label>
+      <label>${t('name')}<input value=${name} spellcheck=${false} onInput=${(/** @type {any} */ e) => rename(e.target.value)} /></label>
       <button class="main" disabled=${!may('drive') || !problems || problems.length > 0} onClick=${save}>${t('save')}</button>
       <button disabled=${!problems || problems.length > 0} onClick=${preview}>${t('preview')}</button>
       <button disabled=${!own} onClick=${remove}>${t('remove')}</button>
     </div>
-    <textarea rows="18" spellcheck="false" aria-label=${t('editor')} aria-describedby="problems" value=${text} onInput=${(/** @type {any} */ e) => write(e.target.value)}></textarea>
+    <textarea rows="18" spellcheck=${false} aria-label=${t('editor')} aria-describedby="problems" value=${text} onInput=${(/** @type {any} */ e) => write(e.target.value)}></textarea>
     <${Timeline} text=${text} write=${write} />
     <ul id="problems" class="problems" aria-live="polite">${problems && (problems.length
       ? problems.map(p => html`<li class="bad"><b>${String(p.location || '').replace(/^body\.?/, '')}</b> ${p.value !== undefined && html`<code>${String(p.value)}</code>`} ${p.message}</li>`)

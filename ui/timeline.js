@@ -84,7 +84,7 @@ export function Timeline({ text, write }) {
   return html`<details class="timelines" open=${lines.length > 0}><summary>${t('timeline')} (${lines.length})</summary>
     ${lines.length > 0 && html`<${Picture} lines=${lines} />
       <div class="scroll" tabindex="0"><table><thead><tr>${keys.map(k => html`<th>${k}</th>`)}<th>${t('remove')}</th></tr></thead>
-      <tbody>${lines.map((l, i) => html`<tr key=${i}>${keys.map(k => html`<td><input aria-label=${`${k} ${i + 1}`} spellcheck="false" value=${l[k] || ''}
+      <tbody>${lines.map((l, i) => html`<tr key=${i}>${keys.map(k => html`<td><input aria-label=${`${k} ${i + 1}`} spellcheck=${false} value=${l[k] || ''}
           onChange=${(/** @type {any} */ e) => change(i, k, e.target.value.trim())} /></td>`)}
         <td><button onClick=${() => write(join(rest, lines.filter((_, k) => k !== i)))}>×</button></td></tr>`)}</tbody></table></div>`}
     <div class="row">
