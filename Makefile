@@ -35,11 +35,13 @@ bench: build ## the performance figures against their targets, as table and JSON
 	bin/farlink bench --out bench/out $(ARGS)
 
 .PHONY: generate
-generate: ## BPF objects, OpenAPI document, figures
+generate: ## BPF objects, OpenAPI document and its types, reference.toml, figures
 	@scripts/need go generate
 	go generate $(TAGS) ./...
 	$(MAKE) --no-print-directory build
 	bin/farlink openapi > docs/openapi.yaml
+	UPDATE=1 go test $(TAGS) -count=1 -run '^TestTypes$$' ./appliance/api
+	go test $(TAGS) -count=1 -run '^TestReference$$' ./profiles -update
 	scripts/figures
 
 .PHONY: vendor

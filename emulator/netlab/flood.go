@@ -15,6 +15,7 @@ type FloodOptions struct {
 	Size int           // bytes of a frame: 60, the least that Ethernet carries without FCS
 	Rate float64       // frames per second; 0 is as fast as they go
 	For  time.Duration // 1 s
+	Most int           // frames after which it ends, however much time is left; 0 is no such end
 	Wait time.Duration // for the last frames to come: 100 ms
 }
 
@@ -94,10 +95,13 @@ func (t *Tap) pour(o FloodOptions) time.Duration {
 	begun := time.Now()
 	for sent := 0; ; {
 		gone := time.Since(begun)
-		if gone >= o.For {
+		if gone >= o.For || o.Most > 0 && sent >= o.Most {
 			return gone
 		}
 		n := len(batch)
+		if o.Most > 0 {
+			n = min(n, o.Most-sent)
+		}
 		if o.Rate > 0 {
 			n = min(n, int(o.Rate*gone.Seconds())-sent)
 			if n <= 0 {

@@ -45,6 +45,24 @@ func (s Streamed) PassedAgain(after time.Time) time.Duration {
 	return -1
 }
 
+// LostUntil returns how long after the instant the last frame was sent that
+// was lost before one passed again: 0 if the first sent after it passed, the
+// whole rest of the stream if none did. Where PassedAgain counts the sender's
+// own pauses, this does not: a wire that passes frames sooner has not lost
+// them.
+func (s Streamed) LostUntil(after time.Time) (last time.Duration) {
+	for i, t := range s.SentAt {
+		switch {
+		case t <= after.UnixNano():
+		case s.CameAt[i] != 0:
+			return last
+		default:
+			last = time.Duration(t - after.UnixNano())
+		}
+	}
+	return last
+}
+
 // Stream sends numbered frames at a steady rate and follows each.
 func Stream(from, to End, o StreamOptions) (Streamed, error) {
 	if o.Rate == 0 {

@@ -73,8 +73,8 @@ func TestKilledEnginePasses(t *testing.T) {
 			<-r.Done()
 		})
 		// The bound is 50 ms; a shared machine is given more.
-		if gap := s.PassedAgain(at); gap < 0 || gap > 150*time.Millisecond {
-			t.Errorf("kill %d: passed again after %v", i, gap)
+		if gap, lost := s.PassedAgain(at), s.LostUntil(at); gap < 0 || lost > 150*time.Millisecond {
+			t.Errorf("kill %d: passed again after %v, lost what was sent until %v", i, gap, lost)
 		} else {
 			t.Logf("kill %d: passed again after %v, %d lost", i, gap, s.Lost())
 		}
@@ -105,8 +105,9 @@ func TestHangingEngineIsPassedBy(t *testing.T) {
 	syscall.Kill(r.Report().PID, syscall.SIGCONT)
 	// Frames of the last 5 ms before the stop came out, those after it wait.
 	first := s.PassedAgain(at.Add(10*time.Millisecond)) + 10*time.Millisecond
-	if first < 190*time.Millisecond || first > 450*time.Millisecond {
-		t.Errorf("passed by after %v; want the patience of 250 ms, less a beat's age", first)
+	waiting := s.LostUntil(at.Add(10*time.Millisecond)) + 10*time.Millisecond
+	if first < 190*time.Millisecond || waiting > 450*time.Millisecond {
+		t.Errorf("passed by after %v, what was sent until %v waits; want the patience of 250 ms, less a beat's age", first, waiting)
 	}
 	t.Logf("passed by after %v", first)
 	time.Sleep(100 * time.Millisecond)
@@ -196,8 +197,8 @@ func TestLinkFlap(t *testing.T) {
 		}
 		up = time.Now()
 	})
-	if again := s.PassedAgain(up); again < 0 || again > 150*time.Millisecond {
-		t.Errorf("passed again %v after the port was up", again)
+	if again, lost := s.PassedAgain(up), s.LostUntil(up); again < 0 || lost > 150*time.Millisecond {
+		t.Errorf("passed again %v after the port was up, lost what was sent until %v", again, lost)
 	}
 	time.Sleep(150 * time.Millisecond)
 	b := r.Stats().Ways[link.Up].Book

@@ -32,11 +32,15 @@ func TestUntilLeavesTheSpin(t *testing.T) {
 	if slept := nanotime() - begun; slept < 8*ms {
 		t.Errorf("slept %d ns, want 8 ms or a little more", slept)
 	}
-	begun = nanotime()
-	w.until(begun, begun+1*ms, 2*ms)
-	w.until(begun, begun-1*ms, 0)
-	if slept := nanotime() - begun; slept > 1*ms {
-		t.Errorf("slept %d ns within the spin", slept)
+	least := int64(ms)
+	for range 20 { // others may be given the processor in between, not each time
+		begun = nanotime()
+		w.until(begun, begun+1*ms, 2*ms)
+		w.until(begun, begun-1*ms, 0)
+		least = min(least, nanotime()-begun)
+	}
+	if least >= ms {
+		t.Errorf("slept %d ns or more within the spin, each of 20 times", least)
 	}
 }
 
