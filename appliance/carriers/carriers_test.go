@@ -2,9 +2,14 @@ package carriers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,5 +82,70 @@ func TestTwoOperators(t *testing.T) {
 	}
 	if s := l.Router.Stats(); s.Resets != 0 || len(s.Connections) != 1 {
 		t.Errorf("router %+v", s)
+	}
+}
+
+// Device and server see each other's own addresses, IPv4 and IPv6; what is
+// not TCP for the relays is routed by the best carrier.
+func TestTransparent(t *testing.T) {
+	l := up(t, multipath.Config{}, "lte/skt-constant", "lte/kt-constant")
+	out, err := l.Device.Output("ping", "-c", "2", "-i", "0.2", l.Server.IP.String())
+	if err != nil || !strings.Contains(string(out), "time=4") { // 40.2 ms by kt; skt has 25.8 ms
+		t.Errorf("ping: %v\n%s", err, out)
+	}
+	for _, ip := range []net.IP{l.Server.IP, l.Server.V6} {
+		meet(t, l, net.JoinHostPort(ip.String(), "5001"))
+	}
+	if s := l.Router.Stats(); s.Opened != 2 {
+		t.Errorf("the relays carried %d connections, want 2", s.Opened)
+	}
+	err = l.Device.Do(func() error { // nobody listens there: a reset, not silence
+		c, err := net.DialTimeout("tcp", net.JoinHostPort(l.Server.IP.String(), "8080"), 5*time.Second)
+		if err != nil {
+			return nil
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			return fmt.Errorf("a port without a server: %w, want a reset", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// meet connects the device to the server and wants an echo, and each to see
+// the other.
+func meet(t *testing.T, l *Lab, server string) {
+	t.Helper()
+	seen := make(chan string, 1)
+	go func() {
+		c, err := l.server.Accept()
+		if err != nil {
+			return
+		}
+		seen <- c.RemoteAddr().String()
+		io.Copy(c, c)
+		c.Close()
+	}()
+	var c net.Conn
+	err := l.Device.Do(func() (err error) {
+		c, err = net.DialTimeout("tcp", server, 5*time.Second)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.Write([]byte("hello"))
+	c.(*net.TCPConn).CloseWrite()
+	if got, err := io.ReadAll(c); string(got) != "hello" || err != nil {
+		t.Errorf("%q came back, %v", got, err)
+	}
+	if got := <-seen; got != c.LocalAddr().String() || c.RemoteAddr().String() != server {
+		t.Errorf("the server %s saw %s, the client is %s and sees %s", server, got, c.LocalAddr(), c.RemoteAddr())
 	}
 }

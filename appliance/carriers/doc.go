@@ -1,11 +1,14 @@
 // Package carriers makes laboratories of several emulated carriers between
 // the two relays of pep/multipath, and measures what they carry together.
 //
-//	namespace NAME-a                 namespace NAME-box           namespace NAME-b
-//	client ─▶ router ─ a0 ═══════════ a1 ─ engine ─ b1 ═══════════ b0 ─ proxy ─▶ server
-//	          10.77.1.1 ┄┄┄┄┄┄┄┄┄┄┄┄ link 0: lte/skt ┄┄┄┄┄┄┄┄┄┄┄┄┄ 10.77.1.2
-//	          10.77.2.1 ┄┄┄┄┄┄┄┄┄┄┄┄ link 1: lte/kt  ┄┄┄┄┄┄┄┄┄┄┄┄┄ 10.77.2.2
+//	NAME-d       NAME-a                       NAME-box                        NAME-b       NAME-s
+//	device ───── router ─ a0 ═══════════ a1 ─ engine ─ b1 ═══════════ b0 ─ proxy ───── server
+//	10.78.0.2    10.77.1.1 ┄┄┄┄┄┄┄┄┄┄┄┄ link 0: lte/skt ┄┄┄┄┄┄┄┄┄┄┄┄ 10.77.1.2    10.79.0.2
+//	             10.77.2.1 ┄┄┄┄┄┄┄┄┄┄┄┄ link 1: lte/kt  ┄┄┄┄┄┄┄┄┄┄┄┄ 10.77.2.2
 //
+// Device and server speak to each other by their own addresses; TCP for Ports
+// is taken by the relays on its way, everything else is routed by the carrier
+// of the greatest rate.
 // All carriers are links of one engine; the classifier tells them apart by
 // prefix. What is sent goes up: from the device side to the network side.
 package carriers
@@ -43,6 +46,8 @@ type Options struct {
 // Lab is carriers with a relay at either end.
 type Lab struct {
 	*netlab.Lab
+	Device   netlab.End
+	Server   netlab.End
 	Engine   *wire.Engine
 	Router   *multipath.Router
 	Proxy    *multipath.Proxy
@@ -51,9 +56,8 @@ type Lab struct {
 
 	seed     uint64
 	cut      []bool
-	entrance *net.TCPListener
+	entrance []*net.TCPListener
 	server   *net.TCPListener
-	target   netip.AddrPort
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
@@ -89,6 +93,9 @@ func Up(ctx context.Context, o Options) (*Lab, error) {
 
 func (l *Lab) make(ctx context.Context, o Options) (err error) {
 	if err := l.address(); err != nil {
+		return err
+	}
+	if err := l.ends(o.Name); err != nil {
 		return err
 	}
 	doc, err := l.document()
@@ -170,6 +177,9 @@ func (l *Lab) document() ([]byte, error) {
 		links = append(links, entry{name, l.seed + uint64(i), p.JSON()})
 		rules = append(rules, rule{fmt.Sprintf("10.77.%d.0/24", i+1), name})
 	}
+	for _, device := range []string{deviceNet + "0/24", device6 + "/64"} {
+		rules = append(rules, rule{device, fmt.Sprint("carrier", l.best())})
+	}
 	return json.Marshal(map[string]any{"line": "1Gbit/s", "default": "pass", "links": links, "rules": rules})
 }
 
@@ -210,30 +220,45 @@ func (l *Lab) relays(c multipath.Config) error {
 		return err
 	}
 	l.Router.In = l.A.Do
-	home := netip.MustParseAddr("127.0.0.1")
-	if l.entrance, err = listen(l.A, home); err != nil {
+	if err := l.capture(); err != nil {
 		return err
 	}
-	if l.server, err = listen(l.B, home); err != nil {
-		return err
-	}
-	l.target = netip.MustParseAddrPort(l.server.Addr().String())
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	l.running.Go(func() { l.Proxy.Serve(ctx, names, listeners...) })
-	l.running.Go(func() { l.Router.Serve(ctx, l.entrance, func(*net.TCPConn) netip.AddrPort { return l.target }) })
+	for _, entrance := range l.entrance {
+		l.running.Go(func() { l.Router.Serve(ctx, entrance, multipath.Original) })
+	}
 	return nil
 }
 
-// dial opens the proxy's connection to a server, on the network side.
-func (l *Lab) dial(ctx context.Context, _, server netip.AddrPort) (c *net.TCPConn, err error) {
-	var d net.Dialer
-	d.SetMultipathTCP(false)
-	err = l.B.Do(func() error {
-		conn, err := d.DialContext(ctx, "tcp", server.String())
-		if err == nil {
-			c = conn.(*net.TCPConn)
+// capture puts the relays in the way between device and server.
+func (l *Lab) capture() error {
+	out, back := multipath.Capture{Dev: "x0", Ports: Ports}, multipath.Capture{Dev: "x0", Ports: Ports, Back: true}
+	err := l.A.Do(func() (err error) {
+		if err := out.Apply(); err != nil {
+			return err
 		}
+		l.entrance, err = out.Listen(context.Background(), false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.B.Do(back.Apply); err != nil {
+		return err
+	}
+	return l.Server.Do(func() error {
+		s, err := net.ListenTCP("tcp", &net.TCPAddr{Port: bulkPort})
+		l.server = s
+		return err
+	})
+}
+
+// dial opens the proxy's connection to a server, as the client.
+func (l *Lab) dial(ctx context.Context, client, server netip.AddrPort) (c *net.TCPConn, err error) {
+	err = l.B.Do(func() (err error) {
+		c, err = multipath.DialAs(ctx, client, server, false)
 		return err
 	})
 	return c, err
@@ -266,13 +291,20 @@ func (l *Lab) Close() error {
 	var errs []error
 	if l.stop != nil {
 		l.stop()
-		l.server.Close()
+		if l.server != nil {
+			l.server.Close()
+		}
 		l.running.Wait()
 	}
 	if l.Engine != nil {
 		errs = append(errs, l.Engine.Close(), wire.Remove(l.Box))
 	}
 	errs = append(errs, l.Lab.Close())
+	for _, e := range []netlab.End{l.Device, l.Server} {
+		if e.Netns != "" {
+			errs = append(errs, netlab.Remove(e.Netns))
+		}
+	}
 	if l.Shelf != nil {
 		errs = append(errs, l.Shelf.Close())
 	}

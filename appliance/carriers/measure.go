@@ -25,8 +25,8 @@ type Transfer struct {
 func (l *Lab) Bulk() (*Transfer, error) {
 	t := &Transfer{ended: make(chan error, 1)}
 	go t.drain(l.server)
-	err := l.A.Do(func() error {
-		c, err := net.Dial("tcp", l.entrance.Addr().String())
+	err := l.Device.Do(func() error {
+		c, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", l.Server.IP, bulkPort), 10*time.Second)
 		if err == nil {
 			t.client = c.(*net.TCPConn)
 		}

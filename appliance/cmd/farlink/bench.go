@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 				}
 				o.Only = re
 			}
-			cases := append(bench.Wire(), bench.Models()...)
+			cases := slices.Concat(bench.Wire(), bench.Models(), bench.Multipath())
 			figures := bench.Run(c.Context(), o, cases, c.ErrOrStderr())
 			if len(figures) == 0 {
 				return fmt.Errorf("--only %q: no case is called so; want some of %s", only, names(cases))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -17,7 +18,7 @@ import (
 )
 
 func multipathCommand() *cobra.Command {
-	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathMatrixCommand())
+	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand())
 }
 
 // carriersFlags are what both commands ask for.
@@ -144,27 +145,92 @@ seed 000 whether it appears. Other channels show other orderings:
   fading  --carriers lte/skt-faded,lte/kt-faded
 Needs root. In full it takes 5 hours, with --quick some 6 minutes.`,
 		Example: "  farlink multipath matrix --quick",
-		RunE: func(c *cobra.Command, _ []string) error {
-			plan := carriers.Full
-			if quick {
-				plan = carriers.Quick
-			}
-			return f.with(c, multipath.Config{}, func(ctx context.Context, l *carriers.Lab) error {
-				r, err := l.Matrix(ctx, plan, os.Stderr)
-				if err != nil {
-					return err
-				}
-				if f.asJSON {
-					return printJSON(c.OutOrStdout(), struct {
-						*carriers.Result
-						Verdicts []carriers.Verdict `json:"verdicts"`
-					}{r, r.Verdicts()})
-				}
-				return r.Print(c.OutOrStdout())
-			})
-		},
+		RunE:    func(c *cobra.Command, _ []string) error { return matrix(c, &f, quick) },
 	}
 	f.add(c)
 	c.Flags().BoolVar(&quick, "quick", false, "each cell once, 3 s")
 	return c
+}
+
+func matrix(c *cobra.Command, f *carriersFlags, quick bool) error {
+	plan := carriers.Full
+	if quick {
+		plan = carriers.Quick
+	}
+	return f.with(c, multipath.Config{}, func(ctx context.Context, l *carriers.Lab) error {
+		r, err := l.Matrix(ctx, plan, os.Stderr)
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
+			return printJSON(c.OutOrStdout(), struct {
+				*carriers.Result
+				Verdicts []carriers.Verdict `json:"verdicts"`
+			}{r, r.Verdicts()})
+		}
+		return r.Print(c.OutOrStdout())
+	})
+}
+
+// seed000 is the experiment that `farlink run` hands to the matrix.
+const seed000 = "seed-000"
+
+// runSeed000 measures the matrix on the three channels: which orderings
+// appear depends on them.
+func runSeed000(c *cobra.Command, quick, asJSON bool) error {
+	channels := []string{"lte/skt,lte/kt", "lte/skt-faded,lte/kt-faded"}
+	if !quick {
+		channels = append(channels, "lte/skt-constant,lte/kt-constant")
+	}
+	for _, names := range channels {
+		if !asJSON {
+			fmt.Fprintf(c.OutOrStdout(), "\n%s\n\n", names)
+		}
+		if err := matrix(c, &carriersFlags{names: names, seed: 1, asJSON: asJSON}, quick); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func multipathExecCommand() *cobra.Command {
+	var f carriersFlags
+	var config multipath.Config
+	var server string
+	c := &cobra.Command{
+		Use: "exec [--server COMMAND] -- COMMAND…", Short: "Run a command on the device side of several emulated carriers",
+		Long: `exec makes the laboratory, runs a command in the device's namespace
+(10.78.0.2, the server is 10.79.0.2) and takes the laboratory down. TCP to the
+ports 80, 443, 5001, 5201 and 8080 goes over all carriers; everything else is
+routed by the fastest. --server is a shell command for the server's namespace.
+Needs root.`,
+		Example: "  farlink multipath exec --server 'iperf3 -s -1' -- iperf3 -c 10.79.0.2 -t 5",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.with(c, config, func(ctx context.Context, l *carriers.Lab) error { return execIn(ctx, l, server, args) })
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
+	c.Flags().StringVar(&config.Congestion, "congestion", "bbr", "congestion control of the subflows")
+	c.Flags().StringVar(&server, "server", "", "shell command for the server's namespace, ended with the other")
+	return c
+}
+
+func execIn(ctx context.Context, l *carriers.Lab, server string, args []string) error {
+	if server != "" {
+		s := exec.CommandContext(ctx, "sh", "-c", server)
+		s.Stderr = os.Stderr
+		if err := l.Server.Start(s); err != nil {
+			return err
+		}
+		defer func() { s.Process.Kill(); s.Wait() }()
+		time.Sleep(300 * time.Millisecond) // to listen
+	}
+	d := exec.CommandContext(ctx, args[0], args[1:]...)
+	d.Stdin, d.Stdout, d.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := l.Device.Start(d); err != nil {
+		return err
+	}
+	return d.Wait()
 }

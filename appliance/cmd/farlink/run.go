@@ -28,6 +28,9 @@ settings), in a lab of its own, and writes a report: report.html, cells.csv,
 results.json and junit.xml. Each cell is on disk before the next begins; after
 a crash or Ctrl-C, --resume goes on where it was.
 
+seed-000 is the matrix of multipath schedulers and congestion controls, see
+farlink multipath matrix.
+
 With --lab or --api it uses a box that runs already: it takes the lease, and
 puts the link back in the end. Say with --host-a and --host-b where traffic
 begins and ends: ADDRESS, ADDRESS@NAMESPACE of this machine, or
@@ -47,6 +50,9 @@ come through, or what the experiment expects is not met.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return x.names(c.OutOrStdout())
+			}
+			if args[0] == seed000 && !x.list {
+				return runSeed000(c, x.quick, x.json)
 			}
 			return x.run(c, args[0])
 		},
