@@ -31,6 +31,7 @@ import (
 	"farlink/emulator/wire"
 	"farlink/pep/congestion"
 	"farlink/pep/multipath"
+	"farlink/pep/reroute"
 	"farlink/profiles"
 )
 
@@ -227,14 +228,14 @@ func (l *Lab) relays(c multipath.Config) error {
 	l.stop = stop
 	l.running.Go(func() { l.Proxy.Serve(ctx, names, listeners...) })
 	for _, entrance := range l.entrance {
-		l.running.Go(func() { l.Router.Serve(ctx, entrance, multipath.Original) })
+		l.running.Go(func() { l.Router.Serve(ctx, entrance, reroute.Original) })
 	}
 	return nil
 }
 
 // capture puts the relays in the way between device and server.
 func (l *Lab) capture() error {
-	out, back := multipath.Capture{Dev: "x0", Ports: Ports}, multipath.Capture{Dev: "x0", Ports: Ports, Back: true}
+	out, back := reroute.Capture{Dev: "x0", Ports: Ports}, reroute.Capture{Dev: "x0", Ports: Ports, Back: true}
 	err := l.A.Do(func() (err error) {
 		if err := out.Apply(); err != nil {
 			return err
@@ -258,7 +259,7 @@ func (l *Lab) capture() error {
 // dial opens the proxy's connection to a server, as the client.
 func (l *Lab) dial(ctx context.Context, client, server netip.AddrPort) (c *net.TCPConn, err error) {
 	err = l.B.Do(func() (err error) {
-		c, err = multipath.DialAs(ctx, client, server, false)
+		c, err = reroute.DialAs(ctx, client, server, false)
 		return err
 	})
 	return c, err

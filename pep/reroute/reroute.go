@@ -1,4 +1,7 @@
-package multipath
+// Package reroute takes chosen TCP connections out of a router's way into its
+// own sockets, by policy routing alone: clients and servers keep seeing each
+// other's addresses. For a layer-2 path there is pep/intercept.
+package reroute
 
 import (
 	"context"
@@ -13,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// captureTable is the routing table in which every address is local.
-const captureTable = 900
+// table is the routing table in which every address is local.
+const table = 900
 
 // Capture takes TCP that crosses a router out of its way: what comes by Dev
 // for the ports, or with Back from them, is delivered to the router itself,
@@ -54,7 +57,7 @@ func (c Capture) Apply() error {
 		{netlink.FAMILY_V4, &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}},
 		{netlink.FAMILY_V6, &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}},
 	} {
-		route := &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: family.all, Type: unix.RTN_LOCAL, Table: captureTable, Family: family.family}
+		route := &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: family.all, Type: unix.RTN_LOCAL, Table: table, Family: family.family}
 		if family.family == netlink.FAMILY_V4 {
 			route.Scope = netlink.SCOPE_HOST
 		}
@@ -72,7 +75,7 @@ func (c Capture) Apply() error {
 
 func (c Capture) rule(family int, port uint16) *netlink.Rule {
 	r := netlink.NewRule()
-	r.Family, r.Priority, r.IifName, r.IPProto, r.Table = family, 100, c.Dev, unix.IPPROTO_TCP, captureTable
+	r.Family, r.Priority, r.IifName, r.IPProto, r.Table = family, 100, c.Dev, unix.IPPROTO_TCP, table
 	ports := netlink.NewRulePortRange(port, port)
 	if r.Dport = ports; c.Back {
 		r.Dport, r.Sport = nil, ports

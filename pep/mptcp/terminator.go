@@ -1,0 +1,160 @@
+package mptcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"farlink/emulator/link"
+	"farlink/pep/reroute"
+)
+
+// Config of a terminator.
+type Config struct {
+	Congestion string    `toml:"congestion" json:"congestion"` // of all subflows; "" leaves it to routes (congctl) and the system
+	Buffer     link.Size `toml:"buffer" json:"buffer"`         // that a connection may queue; 0 is the kernel's. About twice what all paths hold
+}
+
+// Dial goes on for a client to a server.
+type Dial func(ctx context.Context, client, server netip.AddrPort) (*net.TCPConn, error)
+
+// Terminator ends connections at one side and goes on at the other: MPTCP on
+// one of them, or on both.
+type Terminator struct {
+	config Config
+	dial   Dial
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	pairs map[*net.TCPConn]*net.TCPConn
+
+	opened, fallbacks, failed atomic.Uint64
+}
+
+// NewTerminator returns one that goes on by dial.
+func NewTerminator(c Config, dial Dial, log *slog.Logger) *Terminator {
+	return &Terminator{config: c, dial: dial, log: log, pairs: map[*net.TCPConn]*net.TCPConn{}}
+}
+
+// Serve takes connections from listeners until ctx ends, and then resets
+// those that are left.
+func (t *Terminator) Serve(ctx context.Context, listeners ...*net.TCPListener) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var open sync.WaitGroup
+	for _, l := range listeners {
+		if raw, err := l.SyscallConn(); err != nil {
+			return err
+		} else if err := control(raw, func(fd int) error { return shape(fd, t.config.Congestion, int(t.config.Buffer)) }); err != nil {
+			return fmt.Errorf("shape the listener at %v: %w", l.Addr(), err)
+		}
+		context.AfterFunc(ctx, func() { l.Close() })
+		g.Go(func() error {
+			for {
+				c, err := l.AcceptTCP()
+				if ctx.Err() != nil {
+					return nil
+				}
+				if err != nil {
+					return fmt.Errorf("accept at %v: %w", l.Addr(), err)
+				}
+				open.Add(1)
+				go func() { defer open.Done(); t.carry(ctx, c) }()
+			}
+		})
+	}
+	err := g.Wait()
+	open.Wait()
+	return err
+}
+
+// carry goes on for one client.
+func (t *Terminator) carry(ctx context.Context, c *net.TCPConn) {
+	client, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	client = netip.AddrPortFrom(client.Addr().Unmap(), client.Port())
+	var server *net.TCPConn
+	if err == nil {
+		server, err = t.dial(ctx, client, reroute.Original(c))
+	}
+	if err != nil {
+		t.failed.Add(1)
+		t.log.Debug("MPTCP terminator", "client", client, "error", err)
+		abort(c)
+		return
+	}
+	if s, err := Look(c); err == nil && s.Fallback {
+		t.fallbacks.Add(1)
+	}
+	t.opened.Add(1)
+	t.mu.Lock()
+	t.pairs[c] = server
+	t.mu.Unlock()
+	unhook := context.AfterFunc(ctx, func() { abort(c); abort(server) })
+	relay(c, server)
+	unhook()
+	t.mu.Lock()
+	delete(t.pairs, c)
+	t.mu.Unlock()
+}
+
+// relay moves bytes both ways until both have ended; a reset is passed on.
+func relay(a, b *net.TCPConn) {
+	var both sync.WaitGroup
+	for _, way := range [][2]*net.TCPConn{{a, b}, {b, a}} {
+		both.Go(func() {
+			if _, err := io.Copy(way[1], way[0]); err != nil && !errors.Is(err, net.ErrClosed) {
+				abort(a)
+				abort(b)
+				return
+			}
+			way[1].CloseWrite()
+		})
+	}
+	both.Wait()
+	a.Close()
+	b.Close()
+}
+
+func abort(c *net.TCPConn) {
+	c.SetLinger(0)
+	c.Close()
+}
+
+// Connection is one that a terminator carries.
+type Connection struct {
+	Client netip.AddrPort `json:"client"`
+	Server netip.AddrPort `json:"server"`
+	Near   State          `json:"near"` // towards who began it
+	Far    State          `json:"far"`
+}
+
+// Stats is a terminator now, and since it began.
+type Stats struct {
+	Scheduler   string       `json:"scheduler"`
+	Opened      uint64       `json:"opened"`
+	Fallbacks   uint64       `json:"fallbacks"` // clients that came by plain TCP
+	Failed      uint64       `json:"failed"`
+	Connections []Connection `json:"connections"`
+}
+
+// Stats returns what the terminator does.
+func (t *Terminator) Stats() Stats {
+	s := Stats{Scheduler: Scheduler, Opened: t.opened.Load(), Fallbacks: t.fallbacks.Load(), Failed: t.failed.Load(), Connections: []Connection{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for near, far := range t.pairs {
+		c := Connection{Server: reroute.Original(near)}
+		c.Client, _ = netip.ParseAddrPort(near.RemoteAddr().String())
+		c.Near, _ = Look(near)
+		c.Far, _ = Look(far)
+		s.Connections = append(s.Connections, c)
+	}
+	return s
+}
