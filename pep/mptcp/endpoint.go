@@ -111,8 +111,20 @@ func (m *Manager) Add(e Endpoint) error {
 	return m.do(fmt.Sprintf("add MPTCP endpoint %v", e.Addr), cmdAdd, e.encode())
 }
 
-// Delete removes an endpoint: its subflows end, others carry on.
+// Delete removes an endpoint: its subflows end, others carry on. The kernel
+// knows it by number only, which is looked up where it is not said.
 func (m *Manager) Delete(e Endpoint) error {
+	if e.ID == 0 {
+		all, err := m.Endpoints()
+		if err != nil {
+			return err
+		}
+		for _, there := range all {
+			if there.Addr == e.Addr {
+				e.ID = there.ID
+			}
+		}
+	}
 	return m.do(fmt.Sprintf("delete MPTCP endpoint %v", e.Addr), cmdDelete, e.encode())
 }
 

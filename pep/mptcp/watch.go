@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -15,60 +16,69 @@ import (
 // run out.
 type Watcher struct {
 	manager *Manager
-	at      map[int][]Endpoint // by interface
-	gone    map[int]bool
+	paths   []watched
 	log     *slog.Logger
 }
 
-// NewWatcher watches over endpoints, each with the index of its interface.
+type watched struct {
+	Endpoint
+	gone bool
+}
+
+// lookEvery is how often interfaces are looked at. The kernel's own events of
+// a lost carrier come up to a second late (linkwatch gathers them).
+const lookEvery = 20 * time.Millisecond
+
+// NewWatcher watches over endpoints that are there, each with the index of
+// its interface.
 func NewWatcher(m *Manager, endpoints []Endpoint, log *slog.Logger) (*Watcher, error) {
-	w := &Watcher{manager: m, at: map[int][]Endpoint{}, gone: map[int]bool{}, log: log}
+	w := &Watcher{manager: m, log: log}
 	for _, e := range endpoints {
 		if e.Index == 0 {
 			return nil, fmt.Errorf("watch MPTCP endpoint %v: want the index of its interface", e.Addr)
 		}
-		w.at[e.Index] = append(w.at[e.Index], e)
+		w.paths = append(w.paths, watched{Endpoint: e})
 	}
 	return w, nil
 }
 
-// Run watches the namespace until ctx ends. ready is called when it has
-// begun.
-func (w *Watcher) Run(ctx context.Context, ns netns.NsHandle, ready func()) error {
-	updates, done := make(chan netlink.LinkUpdate, 16), make(chan struct{})
-	defer close(done)
-	if err := netlink.LinkSubscribeAt(ns, updates, done); err != nil {
+// Run watches the interfaces of a namespace until ctx ends.
+func (w *Watcher) Run(ctx context.Context, ns netns.NsHandle) error {
+	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
 		return fmt.Errorf("watch links: %w", err)
 	}
-	ready()
+	defer h.Close()
+	every := time.NewTicker(lookEvery)
+	defer every.Stop()
 	for {
+		for i := range w.paths {
+			w.look(h, &w.paths[i])
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case u, ok := <-updates:
-			if !ok {
-				return fmt.Errorf("watch links: the subscription ended")
-			}
-			w.changed(u)
+		case <-every.C:
 		}
 	}
 }
 
-// changed follows one interface.
-func (w *Watcher) changed(u netlink.LinkUpdate) {
-	index := int(u.Index)
-	up := u.IfInfomsg.Flags&unix.IFF_UP != 0 && u.IfInfomsg.Flags&unix.IFF_LOWER_UP != 0
-	if w.at[index] == nil || up != w.gone[index] {
+// look follows one endpoint's interface; one that is no more is down.
+func (w *Watcher) look(h *netlink.Handle, p *watched) {
+	up := false
+	if l, err := h.LinkByIndex(p.Index); err == nil {
+		flags := l.Attrs().RawFlags
+		up = flags&unix.IFF_UP != 0 && flags&unix.IFF_LOWER_UP != 0
+	}
+	if up != p.gone {
 		return
 	}
-	for _, e := range w.at[index] {
-		act, what := w.manager.Delete, "gone"
-		if up {
-			act, what = w.manager.Add, "back"
-		}
-		if err := act(e); err != nil {
-			w.log.Warn("MPTCP path "+what, "address", e.Addr, "error", err)
-		}
+	act, what := w.manager.Delete, "gone"
+	if up {
+		act, what = w.manager.Add, "back"
 	}
-	w.gone[index] = !up
+	if err := act(p.Endpoint); err != nil {
+		w.log.Warn("MPTCP path "+what, "address", p.Addr, "error", err)
+	}
+	p.gone = !up
 }
