@@ -3,8 +3,13 @@ package experiment
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"farlink/appliance/traffic"
+	"farlink/profiles/document"
 )
 
 // TestShipped reads every shipped experiment, whole and quick.
@@ -123,4 +128,43 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%v and %v", e, bad)
 		}
 	})
+}
+
+// TestReference: docs/bench/experiment.toml reads, and has every key.
+func TestReference(t *testing.T) {
+	const path = "../../docs/bench/experiment.toml"
+	e, text, bad, err := Load(path, nil)
+	if err != nil || len(bad) > 0 {
+		t.Fatal(bad, err)
+	}
+	for _, of := range []reflect.Type{reflect.TypeFor[Experiment](), reflect.TypeFor[Setting](), reflect.TypeFor[Expect](), reflect.TypeFor[traffic.Load]()} {
+		for _, f := range document.Fields(of) {
+			if !regexp.MustCompile(`(?m)^(\[*[a-z.]*\.?`+f.Key+`\b[a-z.]*\]+|`+f.Key+` = )`).MatchString(text) {
+				t.Errorf("%s lacks %s", path, f.Key)
+			}
+		}
+	}
+	if len(e.Cells()) != 4 {
+		t.Errorf("%d cells", len(e.Cells()))
+	}
+}
+
+// TestGuide: the document in docs/bench.md reads.
+func TestGuide(t *testing.T) {
+	text, err := os.ReadFile("../../docs/bench.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%d documents", len(blocks))
+	}
+	if e, bad := Parse(blocks[0][1], t.TempDir(), nil); e == nil || len(bad) > 0 {
+		t.Error(bad)
+	}
+	for _, name := range regexp.MustCompile("farlink run ([a-z][a-z-]+) ").FindAllSubmatch(text, -1) {
+		if _, ok := Shipped(string(name[1])); !ok {
+			t.Errorf("docs/bench.md runs %s, which does not ship", name[1])
+		}
+	}
 }
