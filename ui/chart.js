@@ -9,6 +9,9 @@ import { t } from './words.js'
 /** @typedef {{name: string, label: string, color: string, dash?: number[], scale?: number, bars?: boolean}} Line */
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)')
+// Charts have their colours from when they are made.
+const dark = matchMedia('(prefers-color-scheme: dark)')
+dark.addEventListener('change', () => set({}))
 
 /** color reads a colour of the style sheet as it is now. @param {string} name */
 const color = name => {
@@ -22,6 +25,9 @@ const color = name => {
 
 /** clock writes a time of day. @param {number} s */
 const clock = s => new Date(s * 1000).toLocaleTimeString([], { hour12: false })
+
+/** tenth is that to the tenth of a second, which is what samples are apart. @param {number} s */
+const tenth = s => `${clock(s)}.${Math.floor(s * 10) % 10}`
 
 /** marks draws a line at each event. @param {uPlot} u */
 function marks(u) {
@@ -93,7 +99,7 @@ export const number = v => (v === null || v === undefined || Number.isNaN(v) ? '
 export function Strip({ id, title, unit, lines }) {
   const box = useRef(null)
   const [now, say] = useState(/** @type {(number|null)[]} */ ([]))
-  const key = JSON.stringify([lines, store.prefs.theme, store.tables, store.pair])
+  const key = JSON.stringify([lines, store.prefs.theme, dark.matches, store.tables, store.pair])
   useEffect(() => {
     const el = /** @type {HTMLElement|null} */ (/** @type {any} */ (box).current)
     const u = el && !store.tables ? make(el, lines) : null
@@ -134,6 +140,6 @@ function Table({ lines }) {
   const from = Math.max(0, data[0].length - 10)
   return html`<div class="scroll" tabindex="0"><table>
     <thead><tr><th>${t('time')}</th>${lines.map(l => html`<th>${l.label}</th>`)}</tr></thead>
-    <tbody>${data[0].slice(from).map((x, i) => html`<tr><td>${clock(/** @type {number} */ (x))}</td>${lines.map((_, k) => html`<td>${number(data[k + 1][from + i])}</td>`)}</tr>`)}</tbody>
+    <tbody>${data[0].slice(from).map((x, i) => html`<tr><td>${tenth(/** @type {number} */ (x))}</td>${lines.map((_, k) => html`<td>${number(data[k + 1][from + i])}</td>`)}</tr>`)}</tbody>
   </table></div>`
 }

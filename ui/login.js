@@ -13,12 +13,15 @@ export function Login({ claimed }) {
     const code = String(f.get('code') || '').trim()
     attempt(() => (code ? login({ code, password }, '/claim') : login(token ? { token } : { password })))
   }
+  // A box without a password is most often a lab, or one with tokens in its configuration.
+  const secret = html`<label>${t('token')}<input name="token" type="password" autocomplete="off" placeholder="flk_…" autofocus=${!claimed} /></label>`
   return html`<main class="login"><form class="card" onSubmit=${submit}>
     <h1>farlink</h1>
     <p>${claimed ? t('login_say') : t('claim_say')}</p>
-    ${!claimed && html`<label>${t('code')}<input name="code" autocomplete="off" spellcheck=${false} autofocus /></label>`}
+    ${!claimed && secret}
+    ${!claimed && html`<label>${t('code')}<input name="code" autocomplete="off" spellcheck=${false} /></label>`}
     <label>${t('password')}<input name="password" type="password" autocomplete=${claimed ? 'current-password' : 'new-password'} autofocus=${claimed} /></label>
-    <label>${t('token')}<input name="token" type="password" autocomplete="off" placeholder="flk_…" /></label>
-    <button class="main">${claimed ? t('login') : `${t('claim')} / ${t('login')}`}</button>
+    ${claimed && secret}
+    <button class="main">${claimed ? t('login') : `${t('login')} / ${t('claim')}`}</button>
   </form></main>`
 }

@@ -121,7 +121,6 @@ export function Actions() {
     <${Act} label=${t('mark')} k="M" write on=${actions.mark} />
     <${Act} label=${t('report')} on=${actions.report} />
     <${Act} label=${t('undo')} k="Z" write on=${actions.undo} />
-    <span class="grow"></span>
     <${Act} label=${t('copy_curl')} on=${() => copy(asCurl())} />
     <${Act} label=${t('copy_pytest')} on=${() => copy(asPytest())} />
     <${Act} label=${t('csv')} on=${csv} />
