@@ -77,7 +77,7 @@ export function asPytest() {
     const seed = body.seed ? `, seed=${body.seed}` : ''
     return `import pytest\n\n\n@pytest.mark.link(${python(body.profile)}${seed})\ndef test_over_the_link(farlink):\n    assert farlink.status()["pairs"][0]["effective"]\n`
   }
-  return `def test_over_the_link(farlink):\n    farlink.ask(${python(method)}, ${python(path)}${value})\n`
+  return `def test_over_the_link(farlink):\n    farlink.call(${python(method)}, ${python(path)}${value})\n`
 }
 
 /** @param {any} v @returns {string} */

@@ -70,7 +70,10 @@ function Picture({ lines }) {
       const long = Math.max(seconds(l.for), seconds(l.handover)) || end - at
       return html`<g class="bar"><rect x=${x(at)} y=${i * 22 + 3} width=${Math.max(3, Math.min(x(long), 1000 - x(at)))} height="16" rx="3" /></g>`
     }))}
-    ${lines.map((l, i) => html`<text class="name" x=${Math.min(x(seconds(l.at)) + 5, 700)} y=${i * 22 + 15}>${what(l)}</text>`)}
+    ${lines.map((l, i) => {
+      const at = x(seconds(l.at)), late = at > 700 // then its name stands before it
+      return html`<text class="name" x=${late ? at - 5 : at + 5} y=${i * 22 + 15} text-anchor=${late ? 'end' : 'start'}>${what(l)}</text>`
+    })}
   </svg>`
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 
 	"farlink/appliance/access"
 )
@@ -112,6 +113,18 @@ func (s *Server) barred(op *huma.Operation, c access.Caller) *huma.ErrorModel {
 		return problem(http.StatusUnauthorized, "this needs a token (Authorization: Bearer flk_…) or a session of the panel")
 	}
 	return problem(http.StatusForbidden, fmt.Sprintf("%s has scope %s, this needs %s", c.Name, c.Scope, need))
+}
+
+// readers stands before what is not an operation but shows what scope read
+// shows.
+func (s *Server) readers(c *gin.Context) {
+	r := c.Request
+	caller := s.identify(r.Header.Get("Authorization"), r.Header.Get("Cookie"), r.RemoteAddr)
+	if p := s.barred(&huma.Operation{Metadata: map[string]any{needKey: access.Read}}, caller); p != nil {
+		c.Header("WWW-Authenticate", `Bearer realm="farlink"`)
+		writeProblem(c.Writer, p)
+		c.Abort()
+	}
 }
 
 // guest starts the name of a caller without credentials.

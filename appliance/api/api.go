@@ -233,7 +233,7 @@ func (s *Server) plain(r *gin.Engine, files page.Files) {
 		panic(err)
 	}
 	r.GET(Base+"/openapi.yaml", func(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", yaml) })
-	r.GET("/metrics", gin.WrapH(metrics.Handler(metrics.Source{
+	r.GET("/metrics", s.readers, gin.WrapH(metrics.Handler(metrics.Source{
 		State:   func() appliance.State { return s.Box.State() },
 		PEP:     func(pair string) (appliance.PEPState, error) { return s.Box.PEP(pair) },
 		Held:    func() bool { return s.Desk.Look().Held() },

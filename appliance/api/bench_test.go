@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,16 +91,26 @@ const (
 
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
+	return newBenchOf(t, []string{"main"}, change...)
+}
+
+// newBenchOf is a bench with several pairs.
+func newBenchOf(t *testing.T, names []string, change ...func(*Config)) *bench {
+	t.Helper()
 	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: appliance.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none"}}
 	store, err := appliance.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := appliance.PairConfig{Name: "main", A: "a0", B: "b0", Fallback: appliance.Bypass}
-	pair.Boot.Mode, pair.Boot.Profile = appliance.Emulate, "clear"
+	var pairs []appliance.PairConfig
+	for _, name := range names {
+		pair := appliance.PairConfig{Name: name, A: "a-" + name, B: "b-" + name, Fallback: appliance.Bypass}
+		pair.Boot.Mode, pair.Boot.Profile = appliance.Emulate, "clear"
+		pairs = append(pairs, pair)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	box, err := appliance.Open(ctx, appliance.Parts{Name: "bench", Version: "test", Pairs: []appliance.PairConfig{pair},
+	box, err := appliance.Open(ctx, appliance.Parts{Name: "bench", Version: "test", Pairs: pairs,
 		Ports: bare{e}, Engines: bare{e}, Store: store})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +147,9 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 		running.Wait()
 	})
 	b := &bench{t: t, url: web.URL, server: s, box: box, engine: e, keys: keys}
-	b.until("the pair emulates", func() bool { return box.State().Pairs[0].Word == appliance.Emulating })
+	b.until("all pairs emulate", func() bool {
+		return !slices.ContainsFunc(box.State().Pairs, func(p appliance.PairState) bool { return p.Word != appliance.Emulating })
+	})
 	return b
 }
 

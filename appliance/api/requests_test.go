@@ -104,6 +104,7 @@ func TestRequests(t *testing.T) {
 		{name: "health", method: "GET", path: "/healthz", status: 200, has: []string{`"status":"ok"`}},
 		{name: "readiness", method: "GET", path: "/readyz", status: 200, has: []string{`"name":"pair main","ok":true`}},
 		{name: "metrics", token: readToken, method: "GET", path: "/metrics", status: 200, has: []string{`farlink_build_info{`}},
+		{name: "metrics for nobody", method: "GET", path: "/metrics", status: 401, kind: "no-credentials"},
 		{name: "panel", method: "GET", path: "/", status: 200, has: []string{"farlink"}},
 
 		{name: "nothing there", token: readToken, method: "GET", path: "/api/v1/nothing", status: 404, kind: "not-found", has: []string{"/api/v1/nothing"}},
