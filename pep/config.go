@@ -58,10 +58,12 @@ type Leg struct {
 	Gain  float64 `toml:"gain" json:"gain,omitempty"`
 	Floor int     `toml:"floor" json:"floor,omitempty"`
 	// Unsent bounds what waits in the send buffer before the window
-	// (TCP_NOTSENT_LOWAT). Default 128kB.
+	// (TCP_NOTSENT_LOWAT). Default 50 ms of the link's rate, 128 KiB at
+	// least.
 	Unsent link.Size `toml:"unsent" json:"unsent,omitempty"`
-	// Buffer bounds send and receive buffer, in bytes; 0 lets the kernel
-	// size them. Two bandwidth-delay products of the link are enough.
+	// Buffer bounds send and receive buffer, in bytes. Default three
+	// bandwidth-delay products of the link; where that is not known the
+	// kernel sizes them.
 	Buffer link.Size `toml:"buffer" json:"buffer,omitempty"`
 }
 
@@ -89,7 +91,7 @@ func or[T comparable](p *T, value T) {
 const descriptors = 2.1
 
 func (c Config) withDefaults() Config {
-	leg := Leg{Congestion: "cubic", Fallback: "cubic", Unsent: 128000}
+	leg := Leg{Congestion: "cubic", Fallback: "cubic"}
 	c.LAN, c.WAN = c.LAN.over(leg), c.WAN.over(leg)
 	or(&c.DialTimeout, 130*link.Second)
 	or(&c.Flows, limitOfFlows())

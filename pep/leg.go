@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farlink/emulator/link"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
 )
@@ -16,6 +17,7 @@ import (
 // shape makes a socket behave as its leg says; it returns the congestion
 // control that the socket uses.
 func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
+	p.fit(&l)
 	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{Column: congestion.Column(l.Link, p.way), Gain: l.Gain, Floor: uint32(l.Floor)})
 	if err != nil {
 		return "", err
@@ -40,6 +42,37 @@ func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
 			unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(l.Buffer)))
 	}
 	return used, errors.Join(errs...)
+}
+
+const (
+	unsentLeast = 128 << 10 // bytes; the relay comes often enough
+	bufferLeast = 512 << 10
+	bufferMost  = 64 << 20
+	leastRTT    = 200 * link.Millisecond // of a leg that is not the link's
+)
+
+// fit bounds what a leg holds by what its link can carry, where that is known
+// and nothing else is asked for: three bandwidth-delay products of the wider
+// way, since what was lost and lost again must be kept for three rounds; and
+// 50 ms of unsent bytes, since the relay may come late by that on a busy
+// machine.
+func (p *Proxy) fit(l *Leg) {
+	var rate link.Rate
+	rtt := leastRTT
+	for _, w := range link.Ways {
+		t := p.feed.Now(congestion.Column(l.Link, w))
+		if t.At == 0 {
+			rate = 0 // a way without a limit
+			break
+		}
+		rate, rtt = max(rate, t.Most), max(rtt, t.RTT)
+	}
+	if l.Unsent == 0 {
+		l.Unsent = max(unsentLeast, rate.Bytes(50*link.Millisecond))
+	}
+	if l.Buffer == 0 && rate > 0 {
+		l.Buffer = min(max(3*rate.Bytes(rtt), bufferLeast), bufferMost)
+	}
 }
 
 // dial opens the leg towards the server with the client's own address, by the

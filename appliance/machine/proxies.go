@@ -3,26 +3,12 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 
 	"farlink/appliance"
 	"farlink/appliance/split"
 	"farlink/emulator/wire"
 	"farlink/pep"
 )
-
-// ProxyVariable, in the environment, makes this program a proxy: main calls
-// pep.Main with the socket that is descriptor 3.
-const ProxyVariable = "FARLINK_PROXY"
-
-// proxyCommand is this program in its proxy role.
-func proxyCommand() *exec.Cmd {
-	c := exec.Command("/proc/self/exe")
-	c.Env = append(os.Environ(), ProxyVariable+"=1")
-	c.Stderr = os.Stderr
-	return c
-}
 
 // path returns the split path that c asks for: the one there is, if it has
 // the same sides, else a new one; nil when c asks for none.
@@ -46,7 +32,7 @@ func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 	}
 	p, err := split.Open(split.Config{
 		Name: name, Netns: c.Pair.Netns, A: c.Pair.A, B: c.Pair.B, MTU: c.Pair.MTU,
-		Sides: sides, PEP: c.PEP.Config, Command: proxyCommand,
+		Sides: sides, PEP: c.PEP.Config, Command: split.Command,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("proxies: %w", err)

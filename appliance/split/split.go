@@ -28,6 +28,18 @@ import (
 	"farlink/pep/intercept"
 )
 
+// ProxyVariable, in the environment, makes this program a proxy: main calls
+// pep.Main with the socket that is descriptor 3.
+const ProxyVariable = "FARLINK_PROXY"
+
+// Command is this program in its proxy role.
+func Command() *exec.Cmd {
+	c := exec.Command("/proc/self/exe")
+	c.Env = append(os.Environ(), ProxyVariable+"=1")
+	c.Stderr = os.Stderr
+	return c
+}
+
 // Sides says which proxies there are.
 type Sides struct{ Near, Far bool }
 
@@ -87,6 +99,9 @@ func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s
 
 // feedPin is where the capacities of a pair's links are pinned.
 func feedPin(pair string) string { return filepath.Join(steer.Root, "farlink-pep", pair+"-feed") }
+
+// Name is the name of the pair.
+func (p *Path) Name() string { return p.config.Name }
 
 // Feed is where the engine is to tell what its links grant.
 func (p *Path) Feed() string { return feedPin(p.config.Name) }

@@ -22,14 +22,12 @@ import (
 	"farlink/profiles"
 )
 
-const proxyRole = "FARLINK_SPLIT_TEST_PROXY"
-
 // The test binary is the engine and the proxies, too.
 func TestMain(m *testing.M) {
 	if wire.IsEngine() {
 		os.Exit(wire.Main(machine.Build, machine.OpenFeed))
 	}
-	if os.Getenv(proxyRole) != "" {
+	if os.Getenv(split.ProxyVariable) != "" {
 		conn, err := net.FileConn(os.NewFile(3, "daemon"))
 		if err == nil {
 			err = pep.Main(context.Background(), conn, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
@@ -41,13 +39,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
-}
-
-func proxyCommand() *exec.Cmd {
-	c := exec.Command("/proc/self/exe")
-	c.Env = append(os.Environ(), proxyRole+"=1")
-	c.Stderr = os.Stderr
-	return c
 }
 
 // rig is a lab with proxies and a link between them.
@@ -72,7 +63,7 @@ func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig 
 	}
 	t.Cleanup(func() { lab.Close() })
 	r := &rig{Lab: lab}
-	r.path, err = split.Open(split.Config{Name: name, Netns: lab.Box, A: lab.PortA, B: lab.PortB, Sides: sides, PEP: c, Command: proxyCommand})
+	r.path, err = split.Open(split.Config{Name: name, Netns: lab.Box, A: lab.PortA, B: lab.PortB, Sides: sides, PEP: c, Command: split.Command})
 	if err != nil {
 		t.Fatal(err)
 	}

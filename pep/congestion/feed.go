@@ -37,12 +37,15 @@ type capacity struct {
 	faulted                uint64
 	fault                  uint32
 	_                      [3]uint32
+	most                   uint64
+	_                      [7]uint64
 }
 
 // Told is what a feed says of a link in one way.
 type Told struct {
 	Rate  link.Rate // of Ethernet frames, granted now
 	At    int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
+	Most  link.Rate // the highest that was told yet
 	Queue link.Size // waiting for capacity
 	RTT   link.Duration
 }
@@ -110,7 +113,11 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 		return
 	}
 	e := &f.columns[Column(number, w)]
-	atomic.StoreUint64(&e.told, uint64(c.Rate)/8)
+	rate := uint64(c.Rate) / 8
+	atomic.StoreUint64(&e.told, rate)
+	if rate > atomic.LoadUint64(&e.most) {
+		atomic.StoreUint64(&e.most, rate)
+	}
 	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
 	atomic.StoreUint64(&e.nextAt, uint64(nextAt))
 	atomic.StoreUint32(&e.queue, uint32(min(c.Queue, 1<<32-1)))
@@ -121,7 +128,9 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 // Forget says that a link does not tell its capacity, or has no limit.
 func (f *Feed) Forget(number int, w link.Way) {
 	if number >= 0 && number < MostLinks {
-		atomic.StoreUint64(&f.columns[Column(number, w)].at, 0)
+		e := &f.columns[Column(number, w)]
+		atomic.StoreUint64(&e.at, 0)
+		atomic.StoreUint64(&e.most, 0)
 	}
 }
 
@@ -130,6 +139,7 @@ func (f *Feed) Now(column uint32) Told {
 	e := &f.columns[column]
 	return Told{
 		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
+		Most:  link.Rate(8 * atomic.LoadUint64(&e.most)),
 		Queue: link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,
 	}
 }

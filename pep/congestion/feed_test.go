@@ -30,7 +30,7 @@ func TestFeed(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { writer.Tell(3, link.Up, 77, 99, c) }); n != 0 {
 		t.Errorf("telling allocates %v times", n)
 	}
-	want := Told{Rate: c.Rate, At: 77, Queue: 3000, RTT: c.RTT}
+	want := Told{Rate: c.Rate, Most: c.Rate, At: 77, Queue: 3000, RTT: c.RTT}
 	if got := reader.Now(Column(3, link.Up)); got != want {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
@@ -49,4 +49,4 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-var _ = [1]struct{}{}[unsafe.Sizeof(capacity{})-64] // struct capacity of xlayer.bpf.c is 64 bytes
+var _ = [1]struct{}{}[unsafe.Sizeof(capacity{})-128] // struct capacity of xlayer.bpf.c is 128 bytes

@@ -33,7 +33,7 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 				}
 				o.Only = re
 			}
-			cases := slices.Concat(bench.Wire(), bench.Models(), bench.Multipath())
+			cases := slices.Concat(bench.Wire(), bench.Models(), bench.Multipath(), bench.PEP())
 			figures := bench.Run(c.Context(), o, cases, c.ErrOrStderr())
 			if len(figures) == 0 {
 				return fmt.Errorf("--only %q: no case is called so; want some of %s", only, names(cases))

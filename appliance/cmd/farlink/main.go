@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"farlink/appliance/machine"
+	"farlink/appliance/split"
 	"farlink/emulator/wire"
 )
 
@@ -25,7 +26,7 @@ func main() {
 	if wire.IsEngine() {
 		os.Exit(wire.Main(machine.Build, machine.OpenFeed))
 	}
-	if os.Getenv(machine.ProxyVariable) != "" {
+	if os.Getenv(split.ProxyVariable) != "" {
 		os.Exit(proxy())
 	}
 	os.Exit(run(os.Args[1:]))

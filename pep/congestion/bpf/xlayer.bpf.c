@@ -11,8 +11,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* A link's capacity in one way. The engine writes the first six words by
  * atomic stores within a millisecond of a grant, through shared memory; the
- * proxy writes faulted and fault; the last three count the flows that share
- * the link, and belong to this program. One cache line. */
+ * proxy writes faulted and fault; epoch, now and before count the flows
+ * that share the link, and belong to this program. Two cache lines. */
 struct capacity {
 	__u64 told;    /* bytes of frames per second granted now */
 	__u64 at;      /* CLOCK_MONOTONIC ns when it was told; 0 is never */
@@ -23,6 +23,8 @@ struct capacity {
 	__u64 faulted; /* what is believed in told's place while fault is set */
 	__u32 fault;
 	__u32 epoch, now, before;
+	__u64 most; /* the highest that was told yet */
+	__u64 pad[7];
 };
 
 struct {
