@@ -81,6 +81,7 @@ func (e *Emulator) Capacity(w link.Way, i int, now link.Time) (c link.Capacity, 
 		if g, is := s.(link.Granter); is {
 			c = g.Capacity(now)
 			c.RTT += e.spec.Links[i].Profile.RTT()
+			c.Most, _ = e.spec.Links[i].Profile.Peak(w)
 			return c, c.Rate > 0 || e.spec.Links[i].Profile.Rate(w) > 0 // 0 now, in an outage
 		}
 	}

@@ -46,7 +46,7 @@ func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
 
 const (
 	unsentLeast = 128 << 10 // bytes; the relay comes often enough
-	bufferLeast = 512 << 10
+	bufferLeast = 2 << 20
 	bufferMost  = 64 << 20
 	leastRTT    = 200 * link.Millisecond // of a leg that is not the link's
 )

@@ -15,7 +15,7 @@ import (
 
 // PEP lists the cases of the proxies.
 func PEP() []Case {
-	return []Case{{"pep-loss", pepLoss}, {"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-fair", pepFair}}
+	return []Case{{"pep-loss", pepLoss}, {"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-fair", pepFair}}
 }
 
 // payload is the part of a full frame that is TCP payload, with timestamps.
@@ -116,8 +116,8 @@ func pepStart(ctx context.Context, b *Bench) error {
 	return nil
 }
 
-// pepStep loads a link whose rate changes, and the return link of a DVB-RCS
-// terminal, and looks at the queue and at the part of the grant that is used.
+// pepStep loads a link whose rate changes and looks at the queue and at the
+// part of the grant that is used.
 func pepStep(ctx context.Context, b *Bench) error {
 	rates := []link.Rate{2 * link.MegabitPerSecond, 8 * link.MegabitPerSecond, link.MegabitPerSecond, 8 * link.MegabitPerSecond}
 	doc, err := stepped(rates[0])
@@ -129,7 +129,7 @@ func pepStep(ctx context.Context, b *Bench) error {
 		return err
 	}
 	defer r.Close()
-	if err := r.loaded(b, "rate in steps", link.Down, func() error {
+	return r.loaded(b, "rate in steps", link.Down, func() error {
 		for _, rate := range rates[1:] {
 			time.Sleep(3 * time.Second)
 			doc, err := stepped(rate)
@@ -142,15 +142,20 @@ func pepStep(ctx context.Context, b *Bench) error {
 		}
 		time.Sleep(3 * time.Second)
 		return nil
-	}); err != nil {
+	})
+}
+
+// pepDAMA is the same over a return link that is granted on demand.
+func pepDAMA(ctx context.Context, b *Bench) error {
+	doc, err := shipped("dvbrcs/seed-004")
+	if err != nil {
 		return err
 	}
-	if doc, err = shipped("dvbrcs/seed-004"); err != nil {
+	r, err := newProxied(ctx, doc, splitting("xlayer"))
+	if err != nil {
 		return err
 	}
-	if _, err := r.Apply(doc); err != nil {
-		return err
-	}
+	defer r.Close()
 	return r.loaded(b, "DVB-RCS return link", link.Up, func() error {
 		time.Sleep(12 * time.Second)
 		return nil

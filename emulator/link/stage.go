@@ -68,6 +68,7 @@ type Capacity struct {
 	Rate     Rate     // granted now, bits per second of Ethernet frames
 	NextAt   Time     // when the next grant takes effect; Never if constant
 	NextRate Rate     // that grant, when already known, else Rate
+	Most     Rate     // the highest that may ever be granted; 0 when that is not known
 	RTT      Duration // propagation and framing both ways, without queueing
 	Queue    Size     // waiting for capacity now
 	Mode     string   // MODCOD, CQI/MCS or "" where there is none

@@ -236,7 +236,7 @@ func TestXLayerAgainstReference(t *testing.T) {
 		rate := link.Rate(64000 + draw.Uint64(4*n)%100e6)
 		rtt := link.Duration(1+draw.Uint64(4*n+1)%700) * link.Millisecond
 		active, mss := int(1+draw.Uint64(4*n+2)%6), int(536+draw.Uint64(4*n+3)%1000)
-		level, queue := uint32(n%2), uint32(draw.Uint64(4*n)%(uint64(rate)/8/25+6000))
+		level, queue := uint32(n%3)*20000, uint32(draw.Uint64(4*n)%(uint64(rate)/8/25+6000))
 		ask := struct {
 			Rate                                                  uint64
 			Active, RTT, MSS, Gain, Floor, Overhead, Queue, Level uint32
@@ -247,8 +247,8 @@ func TestXLayerAgainstReference(t *testing.T) {
 		}
 		var x cwnd.XLayer
 		window, pacing := x.Window(x.Share(rate, active, mss), rtt, mss)
-		if level == 1 {
-			pacing = x.Level(pacing, rate, link.Size(queue))
+		if level > 0 {
+			pacing = x.Level(pacing, rate, link.Size(queue), link.Duration(level)*link.Microsecond)
 		}
 		if math.Abs(float64(ask.Window)-window) > 1+0.001*window || math.Abs(float64(ask.Pacing)*8-float64(pacing)) > 16+0.02*float64(pacing) {
 			t.Fatalf("rate %v, %d flows, rtt %v, mss %d, queue %d: kernel %d packets at %d B/s, reference %v at %v",

@@ -38,14 +38,16 @@ type capacity struct {
 	fault                  uint32
 	_                      [3]uint32
 	most                   uint64
-	_                      [7]uint64
+	level                  uint32
+	_                      uint32
+	_                      [6]uint64
 }
 
 // Told is what a feed says of a link in one way.
 type Told struct {
 	Rate  link.Rate // of Ethernet frames, granted now
 	At    int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
-	Most  link.Rate // the highest that was told yet
+	Most  link.Rate // the highest that may be granted
 	Queue link.Size // waiting for capacity
 	RTT   link.Duration
 }
@@ -113,16 +115,46 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 		return
 	}
 	e := &f.columns[Column(number, w)]
-	rate := uint64(c.Rate) / 8
-	atomic.StoreUint64(&e.told, rate)
-	if rate > atomic.LoadUint64(&e.most) {
-		atomic.StoreUint64(&e.most, rate)
+	rate, level := uint64(c.Rate)/8, uint32(levelSteady/link.Microsecond)
+	if nextAt > now && nextAt-now < int64(frameMost) {
+		rate, level = smooth(atomic.LoadUint64(&e.told), rate, now-int64(atomic.LoadUint64(&e.at))), uint32(levelFramed/link.Microsecond)
 	}
+	atomic.StoreUint64(&e.told, rate)
+	atomic.StoreUint32(&e.level, level)
+	atomic.StoreUint64(&e.most, uint64(max(c.Most, c.Rate))/8)
 	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
 	atomic.StoreUint64(&e.nextAt, uint64(nextAt))
 	atomic.StoreUint32(&e.queue, uint32(min(c.Queue, 1<<32-1)))
 	atomic.StoreUint32(&e.rtt, uint32(c.RTT/link.Microsecond))
 	atomic.StoreUint64(&e.at, uint64(now))
+}
+
+// The queue that xlayer keeps before a link: enough that it does not run
+// empty between two looks, and where capacity comes in frames, between two of
+// them.
+const (
+	levelSteady = 20 * link.Millisecond
+	levelFramed = 35 * link.Millisecond
+)
+
+// A link whose grant may change again so soon grants by the frame, on demand:
+// a single frame says little, and a sender that followed each would ask for
+// what it was given last time. Its grant rises and falls as an average with
+// these time constants.
+const (
+	frameMost = 200 * link.Millisecond
+	rising    = 50e6  // ns
+	falling   = 500e6 // ns
+)
+
+// smooth moves was towards rate in dt nanoseconds.
+func smooth(was, rate uint64, dt int64) uint64 {
+	constant := falling
+	if rate > was {
+		constant = rising
+	}
+	part := min(max(float64(dt)/constant, 0), 1)
+	return uint64(float64(was) + part*(float64(rate)-float64(was)))
 }
 
 // Forget says that a link does not tell its capacity, or has no limit.

@@ -23,7 +23,7 @@ type xlayerAsk struct {
 	Floor    uint32
 	Overhead uint32
 	Queue    uint32
-	Level    uint32
+	LevelUs  uint32
 	Pacing   uint64
 	Window   uint64
 }

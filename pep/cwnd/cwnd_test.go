@@ -147,10 +147,10 @@ func TestXLayer(t *testing.T) {
 func TestLevel(t *testing.T) {
 	var x XLayer
 	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 34999: 1.75e6, 40000: 1.75e6} {
-		near(t, "rate", float64(x.Level(7*link.MegabitPerSecond, 8*link.MegabitPerSecond, queue)), want, 500)
+		near(t, "rate", float64(x.Level(7*link.MegabitPerSecond, 8*link.MegabitPerSecond, queue, 20*link.Millisecond)), want, 500)
 	}
 	// 1 Mbit/s: three frames are 4542 bytes.
-	near(t, "slow", float64(x.Level(link.MegabitPerSecond, link.MegabitPerSecond, 4542)), 1e6, 1)
+	near(t, "slow", float64(x.Level(link.MegabitPerSecond, link.MegabitPerSecond, 4542, 20*link.Millisecond)), 1e6, 1)
 }
 
 func TestResume(t *testing.T) {

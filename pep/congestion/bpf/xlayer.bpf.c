@@ -23,8 +23,10 @@ struct capacity {
 	__u64 faulted; /* what is believed in told's place while fault is set */
 	__u32 fault;
 	__u32 epoch, now, before;
-	__u64 most; /* the highest that was told yet */
-	__u64 pad[7];
+	__u64 most; /* the highest that may be granted */
+	__u32 level; /* us of the grant, kept waiting: cwnd.XLayer.Level */
+	__u32 pad1;
+	__u64 pad[6];
 };
 
 struct {
@@ -61,12 +63,11 @@ struct private {
 struct ask {
 	__u64 rate;
 	__u32 active, rtt_us, mss, gain, floor, overhead;
-	__u32 queue, level; /* level: 1 keeps the queue at its level */
+	__u32 queue, level_us; /* bytes that wait; how long they should: 0 is no matter */
 	__u64 pacing;
 	__u64 window;
 };
 
-#define LEVEL_MS 20	 /* of the grant, kept waiting: see cwnd.XLayer.Level */
 #define LEVEL_LEAST 4542 /* bytes: three full frames */
 #define LEAST_RATE 8000	 /* bytes per second while nothing is granted: asks */
 
@@ -79,8 +80,8 @@ static __always_inline void answer(struct ask *a)
 	__u64 window = (product * a->gain / 256 + mss - 1) / mss;
 	a->pacing = share;
 	a->window = window < a->floor ? a->floor : window;
-	if (a->level) {
-		__u64 wanted = rate * LEVEL_MS / 1000;
+	if (a->level_us) {
+		__u64 wanted = rate * a->level_us / 1000000;
 		if (wanted < LEVEL_LEAST)
 			wanted = LEVEL_LEAST;
 		__u64 factor = 64; /* in 1/256 */
@@ -145,7 +146,7 @@ static __always_inline int follow(struct sock *sk)
 		rtt = c->rtt_us ? c->rtt_us : 1000;
 	struct ask a = {.rate = c->fault ? c->faulted : c->told, .active = active(c, tp, p), .rtt_us = rtt,
 			.mss = tp->mss_cache, .gain = p->on.gain, .floor = p->on.floor, .overhead = p->on.overhead,
-			.queue = c->queue, .level = 1};
+			.queue = c->queue, .level_us = c->level};
 	answer(&a);
 	tp->snd_cwnd = a.window < tp->snd_cwnd_clamp ? a.window : tp->snd_cwnd_clamp;
 	tp->snd_ssthresh = tp->snd_cwnd;
