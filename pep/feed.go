@@ -229,6 +229,9 @@ func (p *Proxy) score(c *Config) {
 	if gain == 0 {
 		gain = 1.25
 	}
+	if told.Framed {
+		gain *= 2 // xlayer.bpf.c
+	}
 	var sum, rtt float64
 	flows := 0
 	for _, s := range p.flows.list() {

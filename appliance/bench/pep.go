@@ -229,7 +229,7 @@ func (p *proxied) watch(w link.Way, stop <-chan struct{}) (got watch) {
 		case <-time.After(2 * time.Millisecond):
 		}
 		t, now := feed.Now(congestion.Column(0, w)), time.Now()
-		granted += float64(t.Rate) / 8 * now.Sub(last).Seconds()
+		granted += float64(t.Frame) / 8 * now.Sub(last).Seconds()
 		last = now
 		if t.Rate > 0 {
 			queues = append(queues, float64(t.Queue)*8e3/float64(t.Rate))

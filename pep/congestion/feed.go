@@ -39,17 +39,20 @@ type capacity struct {
 	_                      [3]uint32
 	most                   uint64
 	level                  uint32
-	_                      uint32
-	_                      [6]uint64
+	framed                 uint32
+	granted                uint64
+	_                      [5]uint64
 }
 
 // Told is what a feed says of a link in one way.
 type Told struct {
-	Rate  link.Rate // of Ethernet frames, granted now
-	At    int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
-	Most  link.Rate // the highest that may be granted
-	Queue link.Size // waiting for capacity
-	RTT   link.Duration
+	Rate   link.Rate // of Ethernet frames, granted now, or of late where grants are by the frame
+	Frame  link.Rate // granted in this frame
+	At     int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
+	Most   link.Rate // the highest that may be granted
+	Framed bool      // grants are by the frame, on demand
+	Queue  link.Size // waiting for capacity
+	RTT    link.Duration
 }
 
 // Column is the place of a link's way in a feed.
@@ -115,11 +118,14 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 		return
 	}
 	e := &f.columns[Column(number, w)]
-	rate, level := uint64(c.Rate)/8, uint32(levelSteady/link.Microsecond)
+	rate, level, framed := uint64(c.Rate)/8, uint32(levelSteady/link.Microsecond), uint32(0)
 	if nextAt > now && nextAt-now < int64(frameMost) {
 		rate, level = smooth(atomic.LoadUint64(&e.told), rate, now-int64(atomic.LoadUint64(&e.at))), uint32(levelFramed/link.Microsecond)
+		framed = 1
 	}
+	atomic.StoreUint64(&e.granted, uint64(c.Rate)/8)
 	atomic.StoreUint64(&e.told, rate)
+	atomic.StoreUint32(&e.framed, framed)
 	atomic.StoreUint32(&e.level, level)
 	atomic.StoreUint64(&e.most, uint64(max(c.Most, c.Rate))/8)
 	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
@@ -134,17 +140,18 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 // them.
 const (
 	levelSteady = 20 * link.Millisecond
-	levelFramed = 35 * link.Millisecond
+	levelFramed = 25 * link.Millisecond
 )
 
 // A link whose grant may change again so soon grants by the frame, on demand:
-// a single frame says little, and a sender that followed each would ask for
-// what it was given last time. Its grant rises and falls as an average with
-// these time constants.
+// a single frame says little. Its grant rises and falls as an average with
+// these time constants. And since a sender that kept to it would ask for no
+// more than it was given last time, it is paced by the most that may be
+// granted, and held by the queue alone.
 const (
 	frameMost = 200 * link.Millisecond
-	rising    = 50e6  // ns
-	falling   = 500e6 // ns
+	rising    = 100e6 // ns
+	falling   = 250e6 // ns
 )
 
 // smooth moves was towards rate in dt nanoseconds.
@@ -171,8 +178,10 @@ func (f *Feed) Now(column uint32) Told {
 	e := &f.columns[column]
 	return Told{
 		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
-		Most:  link.Rate(8 * atomic.LoadUint64(&e.most)),
-		Queue: link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,
+		Framed: atomic.LoadUint32(&e.framed) == 1,
+		Frame:  link.Rate(8 * atomic.LoadUint64(&e.granted)),
+		Most:   link.Rate(8 * atomic.LoadUint64(&e.most)),
+		Queue:  link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,
 	}
 }
 

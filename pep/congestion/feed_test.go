@@ -31,7 +31,7 @@ func TestFeed(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { writer.Tell(3, link.Up, 77, math.MaxInt64, c) }); n != 0 {
 		t.Errorf("telling allocates %v times", n)
 	}
-	want := Told{Rate: c.Rate, Most: c.Rate, At: 77, Queue: 3000, RTT: c.RTT}
+	want := Told{Rate: c.Rate, Frame: c.Rate, Most: c.Rate, At: 77, Queue: 3000, RTT: c.RTT}
 	if got := reader.Now(Column(3, link.Up)); got != want {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
@@ -50,14 +50,14 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestSmooth: 50 ms towards 8e6 at a constant of 50 ms is all the way, 25 ms
-// half of it; down, 25 of 500 ms are a twentieth.
+// TestSmooth: 100 ms towards 8e6 at a constant of 100 ms is all the way, 50 ms
+// half of it; down, 25 of 250 ms are a tenth.
 func TestSmooth(t *testing.T) {
 	for _, c := range []struct {
 		was, rate uint64
 		dt        int64
 		want      uint64
-	}{{0, 8e6, 60e6, 8e6}, {0, 8e6, 25e6, 4e6}, {8e6, 0, 25e6, 7.6e6}, {8e6, 2e6, 1e12, 2e6}, {5, 5, 0, 5}, {5, 9, -1, 5}} {
+	}{{0, 8e6, 120e6, 8e6}, {0, 8e6, 50e6, 4e6}, {8e6, 0, 25e6, 7.2e6}, {8e6, 2e6, 1e12, 2e6}, {5, 5, 0, 5}, {5, 9, -1, 5}} {
 		if got := smooth(c.was, c.rate, c.dt); got != c.want {
 			t.Errorf("from %d towards %d in %d ns: %d, want %d", c.was, c.rate, c.dt, got, c.want)
 		}

@@ -16,6 +16,7 @@ import (
 type xlayerAsk struct {
 	_        structs.HostLayout
 	Rate     uint64
+	Most     uint64
 	Active   uint32
 	RttUs    uint32
 	Mss      uint32

@@ -146,7 +146,7 @@ func TestXLayer(t *testing.T) {
 // TestLevel: 20 ms of 8 Mbit/s is 20000 bytes.
 func TestLevel(t *testing.T) {
 	var x XLayer
-	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 34999: 1.75e6, 40000: 1.75e6} {
+	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 38000: 0.7e6, 40000: 7e6 / 16} {
 		near(t, "rate", float64(x.Level(7*link.MegabitPerSecond, 8*link.MegabitPerSecond, queue, 20*link.Millisecond)), want, 500)
 	}
 	// 1 Mbit/s: three frames are 4542 bytes.

@@ -48,13 +48,13 @@ func (x XLayer) Window(share link.Rate, rtt link.Duration, mss int) (packets flo
 // Level corrects a share of the pacing rate by what waits before the link,
 // so that the queue stays at a level, a time of the grant, or three frames if
 // that is more: an empty queue doubles the rate, one of the level leaves it,
-// one of nearly twice the level quarters it. The grant is then used in full
+// one of nearly twice the level leaves a sixteenth. The grant is then used in full
 // whatever the overhead, and a grant that follows demand grows.
 func (XLayer) Level(share, granted link.Rate, queue link.Size, level link.Duration) link.Rate {
 	wanted := max(float64(granted)/8*level.Seconds(), 3*1514)
 	factor := 2 - float64(queue)/wanted
-	if float64(queue) >= wanted*7/4 {
-		factor = 0.25
+	if float64(queue) >= wanted*31/16 {
+		factor = 1.0 / 16
 	}
 	return link.Rate(float64(share) * factor)
 }

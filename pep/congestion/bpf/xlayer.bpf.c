@@ -25,8 +25,9 @@ struct capacity {
 	__u32 epoch, now, before;
 	__u64 most; /* the highest that may be granted */
 	__u32 level; /* us of the grant, kept waiting: cwnd.XLayer.Level */
-	__u32 pad1;
-	__u64 pad[6];
+	__u32 framed; /* granted by the frame, on demand: told is smoothed */
+	__u64 granted; /* in this frame */
+	__u64 pad[5];
 };
 
 struct {
@@ -62,6 +63,7 @@ struct private {
  * bytes of payload per second. */
 struct ask {
 	__u64 rate;
+	__u64 most; /* pace by this and let the queue hold; 0 paces by rate */
 	__u32 active, rtt_us, mss, gain, floor, overhead;
 	__u32 queue, level_us; /* bytes that wait; how long they should: 0 is no matter */
 	__u64 pacing;
@@ -84,9 +86,11 @@ static __always_inline void answer(struct ask *a)
 		__u64 wanted = rate * a->level_us / 1000000;
 		if (wanted < LEVEL_LEAST)
 			wanted = LEVEL_LEAST;
-		__u64 factor = 64; /* in 1/256 */
-		if (a->queue < wanted * 7 / 4)
+		__u64 factor = 16; /* in 1/256 */
+		if (a->queue < wanted * 31 / 16)
 			factor = (2 * wanted - a->queue) * 256 / wanted;
+		if (a->most)
+			share = a->most * mss / (mss + a->overhead) / (a->active ? a->active : 1);
 		a->pacing = share * factor / 256;
 	}
 }
@@ -144,9 +148,11 @@ static __always_inline int follow(struct sock *sk)
 		rtt = tp->srtt_us >> 3;
 	if (!rtt)
 		rtt = c->rtt_us ? c->rtt_us : 1000;
-	struct ask a = {.rate = c->fault ? c->faulted : c->told, .active = active(c, tp, p), .rtt_us = rtt,
+	struct ask a = {.most = c->framed ? c->most : 0, .rate = c->fault ? c->faulted : c->told, .active = active(c, tp, p), .rtt_us = rtt,
 			.mss = tp->mss_cache, .gain = p->on.gain, .floor = p->on.floor, .overhead = p->on.overhead,
 			.queue = c->queue, .level_us = c->level};
+	if (c->framed)
+		a.gain *= 2; /* or what is asked for could not grow */
 	answer(&a);
 	tp->snd_cwnd = a.window < tp->snd_cwnd_clamp ? a.window : tp->snd_cwnd_clamp;
 	tp->snd_ssthresh = tp->snd_cwnd;
