@@ -18,7 +18,8 @@ import (
 )
 
 func multipathCommand() *cobra.Command {
-	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand())
+	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand(),
+		multipathRouterCommand(), multipathProxyCommand(), multipathWireCommand())
 }
 
 // carriersFlags are what both commands ask for.
