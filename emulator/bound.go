@@ -1,8 +1,6 @@
 package emulator
 
 import (
-	"slices"
-
 	"farlink/emulator/link"
 	"farlink/profiles"
 )
@@ -62,7 +60,7 @@ func (e *Emulator) Promise(w link.Way) link.Duration {
 			}
 		}
 	}
-	if e.fallback == Passed || slices.Contains(e.targets, Passed) {
+	if e.passes() {
 		return 0
 	}
 	return max(least, 0)

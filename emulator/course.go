@@ -87,8 +87,12 @@ func (l *line) become(way *profiles.Way, now link.Time) {
 		l.takeOver(at, was, -1, now)
 		changed = true
 	}
+	if changed {
+		l.settle(l, now)
+	}
 	l.now = *way
 	if changed {
+		l.settled = max(l.settled, now.Add(way.Path.Delay))
 		l.chain = link.NewChain(l.stages[:]...)
 	}
 }

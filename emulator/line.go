@@ -34,6 +34,7 @@ type line struct {
 	course  course
 	flips   link.Draw // where corrupted frames are hurt
 	seq     uint64    // of the next packet
+	settled link.Time // what leaves from then on knew no other stages than these
 }
 
 // media finds or makes the medium that a link stands in.

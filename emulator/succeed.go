@@ -33,6 +33,7 @@ func (e *Emulator) Succeed(old *Emulator, w link.Way, now link.Time) {
 // link if it has changed, else -1.
 func (l *line) succeed(was *line, index int, now link.Time) {
 	l.seq = was.seq
+	l.settle(was, now)
 	for at := places - 1; at >= 0; at-- {
 		l.takeOver(at, was.stages[at], index, now)
 	}

@@ -152,15 +152,12 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 	out := appliance.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Standing(s.Verdict.String()), Reason: s.Reason},
 		Driver:  driver(r),
-		Figures: figures(s),
+		Figures: figures(s), NotEffective: s.NotEffective,
 	}
 	out.Figures.Floor = float64(r.WakeP50) / 1e3
 	for _, w := range link.Ways {
 		way := &s.Ways[w]
 		out.Readings = append(out.Readings, readings(w, way.Probes)...)
-		if way.Early > 0 {
-			out.NotEffective = fmt.Sprintf("%s: %d of %d frames left sooner than the link promises, the soonest after %v", w, way.Early, way.Timed, way.Least)
-		}
 		if at := way.Interval.To; at > 0 && s.Now.Sub(at) > silence {
 			out.Fallen = true
 		}

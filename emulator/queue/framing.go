@@ -1,6 +1,10 @@
 package queue
 
-import "farlink/emulator/link"
+import (
+	"math"
+
+	"farlink/emulator/link"
+)
 
 // FramingConfig says how many bytes a frame takes on the line, and so what a
 // rate counts.
@@ -53,6 +57,27 @@ type framing struct {
 
 func newFraming(c FramingConfig) framing {
 	return framing{layers[c.Framing] + int(c.Overhead), max(int(c.Minimum), 1), int(c.Cell), int(c.Cell + c.CellOverhead)}
+}
+
+// smallest and largest are the bytes of Ethernet frames: the header alone, and
+// a jumbo frame with two tags.
+const (
+	smallest = ethernetHeader
+	largest  = 9216 + 22
+)
+
+// Bounds returns between which rates Ethernet frames pass a line of a rate,
+// whatever their sizes.
+func (f *framing) Bounds(r link.Rate) (least, most link.Rate) {
+	if f.add == 0 && f.minimum <= smallest && f.cell == 0 {
+		return r, r
+	}
+	low, high := math.Inf(1), 0.0
+	for size := smallest; size <= largest; size++ {
+		share := float64(size) / float64(f.Line(uint16(size)))
+		low, high = min(low, share), max(high, share)
+	}
+	return link.Rate(low * float64(r)), link.Rate(math.Ceil(high * float64(r)))
 }
 
 // Line returns the bytes that a frame of size bytes takes on the line.

@@ -25,6 +25,8 @@ type Queue struct {
 	lost    bool      // serving will not get through
 	finish  link.Time // when serving leaves; Never when not busy, or stalled
 	free    link.Time // when the server last became free
+	since   link.Time // it has served without a pause from then on
+	begun   link.Time // it serves at a rate of its own from then on
 	rate    int64     // bit/s; 0: unlimited
 	rest    int64     // left over by the last division, in 10^-9 bit
 
@@ -73,7 +75,7 @@ func (q *Queue) Put(p link.Packet, out link.Sink) {
 // start serves p from at on.
 func (q *Queue) start(p link.Packet, at link.Time) {
 	if at > q.free {
-		q.rest = 0
+		q.rest, q.since = 0, at
 	}
 	q.serving, q.busy = p, true
 	if q.radio != nil {
@@ -203,11 +205,15 @@ func (q *Queue) Inherit(now link.Time, old link.Stage) {
 	if !ok {
 		return
 	}
-	q.free = o.free
+	q.free, q.begun = o.free, now
 	if !o.stalled {
 		q.serving, q.busy, q.finish, q.lost = o.serving, o.busy, o.finish, o.lost
 		o.busy, o.finish, o.lost = false, link.Never, false
+		if q.busy {
+			q.begun = max(now, q.finish)
+		}
 	}
+	q.since = q.begun
 	q.room.Inherit(&o.room)
 }
 
@@ -230,6 +236,20 @@ func (q *Queue) Capacity(now link.Time) link.Capacity {
 		}
 	}
 	return c
+}
+
+// Pace returns at which rate frames leave it. A course, or a radio, promises
+// nothing.
+func (q *Queue) Pace() link.Pace {
+	if q.rate == 0 || q.radio != nil || q.cursor.trace != nil {
+		return link.Pace{}
+	}
+	p := link.Pace{Since: q.begun, Busy: link.Never}
+	p.Least, p.Most = q.room.Bounds(link.Rate(q.rate))
+	if q.busy {
+		p.Busy = q.since
+	}
+	return p
 }
 
 // Probes yields what waits and how long a packet that came now would.

@@ -39,6 +39,12 @@ type Promised interface {
 	Promise(w link.Way) link.Duration
 }
 
+// Paced is an Emulator that knows how fast frames leave way w. The engine
+// holds those that leave against it.
+type Paced interface {
+	Pace(w link.Way) link.Pace
+}
+
 // Build makes an Emulator of a document.
 type Build func(doc []byte) (Emulator, error)
 

@@ -87,6 +87,9 @@ func TestEveryShippedProfile(t *testing.T) {
 				t.Errorf("%s, %v: %d of %d sooner than promised, the soonest after %v", d.Name, link.Way(w), way.Early, way.Timed, way.Least)
 			}
 		}
+		if s := r.Stats(); s.NotEffective != "" {
+			t.Errorf("%s: %s", d.Name, s.NotEffective)
+		}
 		if a.Switch > 100*link.Millisecond || a.Build > 500*link.Millisecond {
 			t.Logf("%s: built in %v, switched in %v", d.Name, a.Build, a.Switch)
 		}

@@ -66,7 +66,8 @@ type loop struct {
 	mark      mark
 	delays    recent // of this interval
 	promise   int64  // least delay of a frame, ns
-	switched  int64  // since when, CLOCK_MONOTONIC
+	pace      pacer
+	switched  int64 // since when, CLOCK_MONOTONIC
 	yield     func(link.Probe)
 	teller    teller
 }

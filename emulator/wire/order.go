@@ -53,12 +53,11 @@ func (l *loop) obey(o *order) bool {
 		o.em.Succeed(l.em, l.way, link.Time(l.now-l.epoch))
 	}
 	l.em = o.em
-	l.promise = 0
-	if p, ok := l.em.(Promised); ok {
-		l.promise = int64(p.Promise(l.way))
-	}
+	l.promised()
 	l.switched = l.now
-	l.page.Switched, l.page.Timed, l.page.Early, l.page.LeastNs = l.now-l.epoch, 0, 0, 0
+	v := &l.page.wayView
+	v.Switched, v.Timed, v.Early, v.LeastNs = l.now-l.epoch, 0, 0, 0
+	v.Paced, v.Slow, v.Fast, v.MissBps, v.AskedBps = 0, 0, 0, 0, 0
 	l.page.end()
 	return true
 }

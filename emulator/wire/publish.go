@@ -33,6 +33,7 @@ func (l *loop) publish() {
 	}
 	l.mark = mark{b.In, b.InBytes, b.Out, b.OutBytes, lost}
 	l.delays = recent{}
+	l.pace.judge(&l.page.wayView, l.way, now)
 	l.balance()
 	l.page.Probes = 0
 	l.em.Probes(l.way, now, l.yield)

@@ -27,13 +27,14 @@ func TestMain(m *testing.M) {
 }
 
 // plain is a small emulator for tests: a constant delay, every Nth frame
-// lost, every Nth copied.
+// lost, every Nth copied; or a rate, and what it says of it.
 type plain struct {
 	Delay            link.Duration
 	LoseNth, CopyNth uint64
 	Mark             link.Mark // on every frame
 	BoundBytes       link.Size
 	Shared           bool // coupled
+	Rate, Says       link.Rate
 	Fail             string
 
 	ways [2]plainWay
@@ -42,6 +43,7 @@ type plain struct {
 type plainWay struct {
 	line link.FIFO
 	seq  uint64
+	busy link.Time // since when it has served without a pause
 }
 
 func buildPlain(doc []byte) (Emulator, error) {
@@ -72,6 +74,9 @@ func (p *plain) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out
 		return
 	}
 	k.When = when.Add(p.Delay)
+	if p.Rate > 0 {
+		k.When = p.serve(way, when, len(frame))
+	}
 	if way.line.Len() > 0 {
 		k.When = max(k.When, way.line.Back().When)
 	}
@@ -81,6 +86,24 @@ func (p *plain) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out
 		k.Mark |= link.Duplicate
 		way.line.Push(k)
 	}
+}
+
+// serve returns when a frame that comes at when has been served.
+func (p *plain) serve(way *plainWay, when link.Time, size int) link.Time {
+	if way.line.Len() == 0 {
+		way.busy = when
+	} else {
+		when = max(when, way.line.Back().When)
+	}
+	return when.Add(p.Rate.Time(size))
+}
+
+func (p *plain) Pace(w link.Way) link.Pace {
+	k := link.Pace{Least: p.Says, Most: p.Says, Busy: link.Never}
+	if p.ways[w].line.Len() > 0 {
+		k.Busy = p.ways[w].busy
+	}
+	return k
 }
 
 func (p *plain) Next(w link.Way) link.Time {

@@ -42,6 +42,7 @@ func (l *loop) load() int {
 		l.book.Out++
 		l.book.OutBytes += uint64(p.Size)
 		l.sent[n] = p.When
+		l.pace.left(p)
 		n++
 	}
 	return n
@@ -171,4 +172,5 @@ func (l *loop) discard() {
 		l.store.release(l.ready.Pop().Ref)
 		l.book.Engine.PortDown++
 	}
+	l.pace.pause()
 }

@@ -39,6 +39,11 @@ type wayView struct {
 	Timed    int64 // frames of known delay since then
 	Early    int64 // of these, sooner than the emulator promised
 	LeastNs  int64 // least delay of these
+	Paced    int64 // intervals since then whose rate could be judged
+	Slow     int64 // of these, with frames waiting, slower than promised
+	Fast     int64 // of these, faster than promised
+	MissBps  int64 // the rate of the last that missed
+	AskedBps int64 // what was promised of it
 	Down     int64 // 1 while the port to leave by is down or gone
 	Probes   uint64
 	Probe    [maxProbes]sharedProbe

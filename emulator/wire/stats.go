@@ -16,6 +16,10 @@ type Stats struct {
 	Ways    [2]Way
 	Verdict ledger.Verdict // the worse of the ways'
 	Reason  string         // of the verdict; "" when valid
+
+	// NotEffective says which way does not do what its emulator promises;
+	// "" when both do.
+	NotEffective string
 }
 
 // Way is the state of one way. Counts are since the run began.
@@ -29,6 +33,11 @@ type Way struct {
 	Timed    int           // frames of known delay since then
 	Least    link.Duration // the least of these delays
 	Early    int           // how many were sooner than the emulator promised
+	Paced    int           // intervals since then whose rate could be held against a promise
+	Slow     int           // of these, slower than promised while frames waited
+	Fast     int           // of these, faster than promised
+	Missed   link.Rate     // rate of the last interval that was either
+	Asked    link.Rate     // what was promised of it
 	Down     bool          // the port to leave by is down or gone
 }
 
@@ -57,8 +66,33 @@ func (e *Engine) Stats() Stats {
 		if v := s.Ways[w].Verdict; v > s.Verdict {
 			s.Verdict, s.Reason = v, fmt.Sprintf("%v: %s", w, s.Ways[w].Reason)
 		}
+		if why := s.Ways[w].broken(); why != "" {
+			s.NotEffective = fmt.Sprintf("way %v: %s", w, why)
+		}
 	}
 	return s
+}
+
+// broken says which promise the way does not keep, "" when it keeps all.
+func (w *Way) broken() string {
+	switch {
+	case w.Early > 0:
+		return fmt.Sprintf("%d of %d frames left sooner than the link promises, the soonest after %v", w.Early, w.Timed, w.Least)
+	case w.Slow > 0:
+		return fmt.Sprintf("%v in %d intervals with frames waiting, asked %v", rounded(w.Missed), w.Slow, w.Asked)
+	case w.Fast > 0:
+		return fmt.Sprintf("%v in %d intervals, asked at most %v", rounded(w.Missed), w.Fast, w.Asked)
+	}
+	return ""
+}
+
+// rounded gives a measured rate four digits.
+func rounded(r link.Rate) link.Rate {
+	unit := link.Rate(1)
+	for r/unit >= 10000 {
+		unit *= 10
+	}
+	return (r + unit/2) / unit * unit
 }
 
 func (v *wayView) way(limits ledger.Limits) Way {
@@ -66,6 +100,7 @@ func (v *wayView) way(limits ledger.Limits) Way {
 	w := Way{
 		Book: v.Book, Switched: link.Time(v.Switched),
 		Down: v.Down != 0, Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs),
+		Paced: int(v.Paced), Slow: int(v.Slow), Fast: int(v.Fast), Missed: link.Rate(v.MissBps), Asked: link.Rate(v.AskedBps),
 		Interval: Interval{
 			From: link.Time(r.Since), To: link.Time(v.At), In: r.In, InBytes: r.InBytes,
 			Out: r.Out, OutBytes: r.OutBytes, Lost: r.Lost, Delayed: r.Delays,
