@@ -23,6 +23,7 @@ func TestExitStatuses(t *testing.T) {
 		{"no-such-command", 2, "unknown command"},
 		{"apply", 2, "usage: farlink apply FILE|PROFILE"},
 		{"sim", 2, "want --profile"},
+		{"plot mine.toml", 2, "--profile mine.toml"},
 		{"new no-such-kind", 2, "want one of line, geo"},
 		{"pep set perhaps", 2, "on or off"},
 		{"pep set on --sides left", 2, "near, far or both"},

@@ -83,6 +83,8 @@ func (d *drawing) understand(c *cobra.Command, args []string) error {
 		return errors.New("a series and --profile or --load: want one of them")
 	case len(args) == 0 && (d.simulation.source.profile == "" || len(d.simulation.loads) == 0):
 		return errors.New("nothing to draw: want a series, or --profile and --load")
+	case len(args) == 1 && strings.HasSuffix(args[0], ".toml"):
+		return fmt.Errorf("%s: want a series; a profile is drawn with --profile %s and --load", args[0], args[0])
 	case len(args) == 1:
 		return nil
 	}
