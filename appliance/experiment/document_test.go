@@ -139,7 +139,7 @@ func TestReference(t *testing.T) {
 	}
 	for _, of := range []reflect.Type{reflect.TypeFor[Experiment](), reflect.TypeFor[Setting](), reflect.TypeFor[Expect](), reflect.TypeFor[traffic.Load]()} {
 		for _, f := range document.Fields(of) {
-			if !regexp.MustCompile(`(?m)^(\[*[a-z.]*\.?`+f.Key+`\b[a-z.]*\]+|`+f.Key+` = )`).MatchString(text) {
+			if !regexp.MustCompile(`(?m)^(\[*[a-z.]*\.?` + f.Key + `\b[a-z.]*\]+|` + f.Key + ` = )`).MatchString(text) {
 				t.Errorf("%s lacks %s", path, f.Key)
 			}
 		}

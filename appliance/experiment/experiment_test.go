@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"farlink/appliance"
 	"farlink/appliance/traffic"
@@ -176,4 +179,39 @@ func TestReports(t *testing.T) {
 			t.Errorf("the report needs %s", outside)
 		}
 	}
+}
+
+// busy is a box whose engine does not start at first.
+type busy struct{ refuses, asked int }
+
+type unavailable struct{ error }
+
+func (unavailable) Temporary() bool { return true }
+
+func (b *busy) Call(_ context.Context, _, path string, _, out any) error {
+	b.asked++
+	if b.asked <= b.refuses {
+		return unavailable{errors.New("pair main: start engine")}
+	}
+	if a, ok := out.(*appliance.Applied); ok {
+		a.Effective = true
+	}
+	return nil
+}
+
+// TestReady: a box that cannot now is asked again; one that never can is not
+// asked for ever.
+func TestReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := parse(t, pairDoc)
+		for _, c := range []struct {
+			refuses int
+			ok      bool
+		}{{0, true}, {4, true}, {5, false}} {
+			b := &busy{refuses: c.refuses}
+			if err := e.ready(t.Context(), Place{Box: b}, e.Cells()[0], e.Settings[0]); (err == nil) != c.ok || b.asked > 6 {
+				t.Errorf("refused %d times: %v, asked %d times", c.refuses, err, b.asked)
+			}
+		}
+	})
 }

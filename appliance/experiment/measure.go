@@ -115,7 +115,7 @@ func (p Place) path(path string, query url.Values) string {
 func (e *Experiment) measure(ctx context.Context, p Place, c Cell) (Record, error) {
 	s, _ := e.setting(c.Setting)
 	r := Record{Cell: c, Metrics: map[string]float64{}, Output: map[string]string{}}
-	if err := e.prepare(ctx, p, c, s); err != nil {
+	if err := e.ready(ctx, p, c, s); err != nil {
 		return r, err
 	}
 	if len(p.Hosts.A.Via)+len(p.Hosts.B.Via) == 0 {
@@ -143,6 +143,27 @@ func (e *Experiment) measure(ctx context.Context, p Place, c Cell) (Record, erro
 	}
 	r.take(found, series)
 	return r, nil
+}
+
+// attempts to put a link in force: an engine that does not start on a machine
+// under load starts a moment later.
+const attempts = 5
+
+// ready prepares the link, several times if need be.
+func (e *Experiment) ready(ctx context.Context, p Place, c Cell, s Setting) (err error) {
+	for range attempts {
+		if err = e.prepare(ctx, p, c, s); err == nil || !temporary(err) || !wait(ctx, link.Second) {
+			return err
+		}
+	}
+	return err
+}
+
+// temporary reports whether the box may do later what it cannot do now, as
+// the error says itself.
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
 }
 
 // prepare puts the link in force anew: proxies first, for they change the

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	grace      = 30 * time.Second       // that a command may take beyond its duration
+	grace      = 30 * time.Second       // that a command or a page may take beyond its duration
 	serveLead  = 500 * time.Millisecond // that a server gets to begin
 	outputKept = 64 << 10               // of what a command prints: the end
 	outputTold = 4 << 10                // of it in the result

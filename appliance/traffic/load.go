@@ -24,7 +24,8 @@ type Load struct {
 	Way string `toml:"way" json:"way,omitempty"`
 	// Start is how long after the others it begins.
 	Start link.Duration `toml:"start" json:"start,omitempty"`
-	// Duration is how long it goes on; a command may take 30 s longer.
+	// Duration is how long it goes on; a command, and the page that is under
+	// way then, may take 30 s longer.
 	Duration link.Duration `toml:"duration" json:"duration,omitempty"`
 	// Skip leaves the first so long out of means: slow start, filling queues.
 	Skip link.Duration `toml:"skip" json:"skip,omitempty"`

@@ -14,10 +14,11 @@ import (
 const requestSize = 400
 
 // page loads pages one after another: the device asks for each object over a
-// connection of its own, several at a time, as an old browser does.
+// connection of its own, several at a time, as an old browser does. The page
+// that is under way when the duration is over is loaded to its end.
 func page(ctx context.Context, h Hosts, l Load) (Result, error) {
 	length := time.Duration(l.Duration)
-	ctx, cancel := context.WithTimeout(ctx, length)
+	ctx, cancel := context.WithTimeout(ctx, length+grace)
 	defer cancel()
 	listener, err := h.B.listen(ctx, l.Congestion)
 	if err != nil {
@@ -42,7 +43,7 @@ func page(ctx context.Context, h Hosts, l Load) (Result, error) {
 		for _, ms := range took {
 			objects = append(objects, point{asked, ms})
 		}
-		if !pause(ctx, time.Duration(l.Every)) {
+		if !pause(ctx, time.Duration(l.Every)) || time.Since(begun) >= length {
 			break
 		}
 	}
@@ -52,7 +53,7 @@ func page(ctx context.Context, h Hosts, l Load) (Result, error) {
 		"load_max_ms": quantile(whole, 1), "object_mean_ms": mean(parts), "object_p95_ms": quantile(parts, 0.95)}),
 		Series: []Column{spread("load_ms", loads, length, length)}}
 	if len(whole) == 0 {
-		return r, fmt.Errorf("no page was loaded between %v and %v", l.Skip, l.Duration)
+		return r, fmt.Errorf("no page that began between %v and %v was whole %v later", l.Skip, l.Duration, grace)
 	}
 	return r, nil
 }

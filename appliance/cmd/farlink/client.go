@@ -91,6 +91,9 @@ func (r refused) Error() string {
 	return text
 }
 
+// Temporary reports whether the box may do later what it cannot do now.
+func (r refused) Temporary() bool { return r.Status == http.StatusServiceUnavailable }
+
 // call sends body, if any, and reads the answer into out.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
 	var content io.Reader
