@@ -23,6 +23,13 @@ func cable(device, proxy, peer string, mtu int) error {
 		PeerName:  peer, PeerNamespace: netlink.NsFd(ns),
 		PeerMTU: uint32(mtu), PeerNumTxQueues: 1, PeerNumRxQueues: 1,
 	}
+	// One of before may be there still: the kernel takes a deleted namespace
+	// away some time later, minutes when a connection has not ended in it.
+	if old, err := netlink.LinkByName(device); err == nil {
+		if err := netlink.LinkDel(old); err != nil {
+			return fmt.Errorf("veth %s of before: %w", device, err)
+		}
+	}
 	if err := netlink.LinkAdd(v); err != nil {
 		return fmt.Errorf("veth %s: %w", device, err)
 	}

@@ -180,3 +180,25 @@ func TestOneSide(t *testing.T) {
 		}
 	})
 }
+
+// TestAgainAtOnce: a namespace that something still holds, such as a
+// connection that has not ended, does not keep the next path from standing.
+func TestAgainAtOnce(t *testing.T) {
+	r := newRig(t, split.Sides{Near: true}, pep.Config{}, "clear")
+	held, err := os.Open("/run/netns/" + r.Name() + "-near")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := r.path.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := split.Open(split.Config{Name: r.Name(), Netns: r.Box, A: r.PortA, B: r.PortB, Sides: split.Sides{Near: true}, Command: proxyCommand})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.path = again // the rig closes it
+}
+
+// Name is the lab's and the pair's.
+func (r *rig) Name() string { return strings.TrimSuffix(r.Box, "-box") }
