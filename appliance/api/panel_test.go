@@ -10,6 +10,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/ui/chromium"
 )
 
 // TestPanel goes through the panel as a person does: claim, log in, take the
@@ -17,58 +18,58 @@ import (
 func TestPanel(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(t, func(c *Config) { c.State, c.Capture = dir, true })
-	web := openBrowser(t, 1360, 900)
-	web.open(b.url + "/")
-	web.text("Nobody has claimed this box yet")
-	web.typed("input[name=code]", b.keys.ClaimCode())
-	web.typed("input[name=password]", "correct horse battery")
-	web.click("Claim this box")
-	web.text("EMULATING")
-	web.text("qirse-sat")
-	if got := web.do("document.cookie"); strings.Contains(got, cookieName) {
+	web := chromium.Start(t, 1360, 900)
+	web.Open(b.url + "/")
+	web.Text("Nobody has claimed this box yet")
+	web.Type("input[name=code]", b.keys.ClaimCode())
+	web.Type("input[name=password]", "correct horse battery")
+	web.Click("Claim this box")
+	web.Text("EMULATING")
+	web.Text("qirse-sat")
+	if got := web.Do("document.cookie"); strings.Contains(got, cookieName) {
 		t.Errorf("a script can read the session: %s", got)
 	}
 
-	web.click("Take lease")
-	web.text("lease: yours")
+	web.Click("Take lease")
+	web.Text("lease: yours")
 	if got := b.ask(driveToken, "PUT", "/api/v1/link", `{"profile":"clear"}`); got.StatusCode != 423 {
 		t.Errorf("another's write: %d", got.StatusCode)
 	}
 	begun := time.Now()
-	web.click("qirse-sat")
-	web.text("geo/qirse-sat applied")
-	web.until("the strip at the top says so", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
+	web.Click("qirse-sat")
+	web.Text("geo/qirse-sat applied")
+	web.Until("the strip at the top says so", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("the effect of a click shows after %s", took)
 	}
-	web.key("z")
-	web.until("undone", `document.querySelector('.profile b').innerText === 'clear'`)
+	web.Key("z")
+	web.Until("undone", `document.querySelector('.profile b').innerText === 'clear'`)
 
-	web.key("r")
-	web.text("Stop run")
-	web.key("m")
-	web.text("mark Mark")
-	web.key("r")
-	web.text("has ended")
+	web.Key("r")
+	web.Text("Stop run")
+	web.Key("m")
+	web.Text("mark Mark")
+	web.Key("r")
+	web.Text("has ended")
 	if runs := b.server.runs.List(); len(runs) != 1 || len(runs[0].Marks) != 1 {
 		t.Errorf("runs %+v", runs)
 	}
 
-	web.key("/")
-	web.must("Input.insertText", map[string]any{"text": "qirse-sat"}, nil)
-	web.until("few are found", `(n => n > 0 && n < 5)(document.querySelectorAll('.profiles li').length)`)
-	web.key("Enter")
-	web.until("applied by Enter", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
-	web.do(`document.activeElement.blur()`)
-	web.key("c")
-	web.text("cut goes on until")
-	web.text("CUT")
-	web.click("Freeze")
-	web.text("Go on")
-	web.click("Tables")
-	web.until("tables instead of plots", `document.querySelectorAll('.strip table').length === 4`)
-	web.shot("panel")
-	if got := web.complaints(); len(got) > 0 {
+	web.Key("/")
+	web.Must("Input.insertText", map[string]any{"text": "qirse-sat"}, nil)
+	web.Until("few are found", `(n => n > 0 && n < 5)(document.querySelectorAll('.profiles li').length)`)
+	web.Key("Enter")
+	web.Until("applied by Enter", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
+	web.Do(`document.activeElement.blur()`)
+	web.Key("c")
+	web.Text("cut goes on until")
+	web.Text("CUT")
+	web.Click("Freeze")
+	web.Text("Go on")
+	web.Click("Tables")
+	web.Until("tables instead of plots", `document.querySelectorAll('.strip table').length === 4`)
+	web.Shot("panel")
+	if got := web.Complaints(); len(got) > 0 {
 		t.Errorf("the page complained: %s", strings.Join(got, "\n"))
 	}
 }
@@ -78,38 +79,38 @@ func TestPanel(t *testing.T) {
 func TestPanelSecondUser(t *testing.T) {
 	b := newBench(t)
 	b.server.Desk.Take("boss", "maintenance", time.Hour, false, false)
-	web := openBrowser(t, 390, 844, "--lang=ko-KR", "--accept-lang=ko-KR")
-	web.open(b.url + "/#token=" + driveToken)
-	web.until("the panel", `!!document.querySelector('.state')`)
-	web.do(`[...document.querySelectorAll('header select')].at(-1).value = 'ko'; [...document.querySelectorAll('header select')].at(-1).dispatchEvent(new Event('change', {bubbles: true}))`)
-	web.text("에뮬레이션")
-	web.click("우회")
-	web.text("다른 사용자가 사용권을 갖고 있습니다")
-	if got := web.do("location.hash"); got != "" {
+	web := chromium.Start(t, 390, 844, "--lang=ko-KR", "--accept-lang=ko-KR")
+	web.Open(b.url + "/#token=" + driveToken)
+	web.Until("the panel", `!!document.querySelector('.state')`)
+	web.Do(`[...document.querySelectorAll('header select')].at(-1).value = 'ko'; [...document.querySelectorAll('header select')].at(-1).dispatchEvent(new Event('change', {bubbles: true}))`)
+	web.Text("에뮬레이션")
+	web.Click("우회")
+	web.Text("다른 사용자가 사용권을 갖고 있습니다")
+	if got := web.Do("location.hash"); got != "" {
 		t.Errorf("the token stays in the address: %s", got)
 	}
-	if got := web.do("document.documentElement.scrollWidth - innerWidth"); got != "0" {
+	if got := web.Do("document.documentElement.scrollWidth - innerWidth"); got != "0" {
 		t.Errorf("the page is %s px wider than the phone", got)
 	}
 	b.engine.show(appliance.Figures{Up: appliance.WayFigures{BytesIn: 5e6, BytesOut: 5e6, PacketsOut: 4000}},
 		appliance.Reading{Link: "main", Way: "up", Name: "rate_bps", Value: 2e6})
-	web.text("/ 2 Mbit/s")
-	web.shot("phone")
+	web.Text("/ 2 Mbit/s")
+	web.Shot("phone")
 }
 
 // TestPanelAccessible has axe-core look at every page, light and dark.
 func TestPanelAccessible(t *testing.T) {
 	axe := npm(t, "axe-core@4.11.0", "axe.min.js")
 	b := newBench(t, func(c *Config) { c.Open = access.Admin })
-	web := openBrowser(t, 1360, 900)
+	web := chromium.Start(t, 1360, 900)
 	// Two profiles look like sixty, and axe takes its time with each.
 	for _, at := range []struct{ page, theme string }{{"/", "light"}, {"/", "dark"}, {"/#/settings", "light"}} {
-		web.open(b.url + "/healthz") // so that the next is loaded anew
-		web.open(b.url + at.page)
-		web.until("the page", `!!document.querySelector('main') && !!document.querySelector('.state')`)
-		web.do(`document.documentElement.dataset.theme = '` + at.theme + `'; document.querySelectorAll('.profiles li:nth-child(n+3)').forEach(x => x.hidden = true)`)
-		web.do(string(axe))
-		got := web.do(`axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
+		web.Open(b.url + "/healthz") // so that the next is loaded anew
+		web.Open(b.url + at.page)
+		web.Until("the page", `!!document.querySelector('main') && !!document.querySelector('.state')`)
+		web.Do(`document.documentElement.dataset.theme = '` + at.theme + `'; document.querySelectorAll('.profiles li:nth-child(n+3)').forEach(x => x.hidden = true)`)
+		web.Do(string(axe))
+		got := web.Do(`axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
 			r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')).join('\n') || r.passes.length + ' passed')`)
 		if !strings.HasSuffix(got, " passed") {
 			t.Errorf("%s, %s: %s", at.page, at.theme, got)

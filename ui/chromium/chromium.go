@@ -1,4 +1,6 @@
-package api
+// Package chromium drives a headless Chromium in tests, over the DevTools
+// protocol through a pipe: no port, no driver, no package.
+package chromium
 
 import (
 	"bufio"
@@ -13,9 +15,8 @@ import (
 	"time"
 )
 
-// browser is a headless Chromium, driven over the DevTools protocol through
-// a pipe: no port, no driver, no package.
-type browser struct {
+// Browser is a headless Chromium with one page.
+type Browser struct {
 	t       *testing.T
 	in      *os.File
 	mu      sync.Mutex
@@ -25,9 +26,9 @@ type browser struct {
 	session string
 }
 
-// openBrowser starts Chromium; without one the test is skipped, in CI it
+// Start starts Chromium with a window of that size; without one the test is skipped, in CI it
 // fails.
-func openBrowser(t *testing.T, width, height int, flags ...string) *browser {
+func Start(t *testing.T, width, height int, flags ...string) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -54,7 +55,7 @@ func openBrowser(t *testing.T, width, height int, flags ...string) *browser {
 	}
 	toR.Close()
 	fromW.Close()
-	b := &browser{t: t, in: toW, answers: map[int]chan json.RawMessage{}}
+	b := &Browser{t: t, in: toW, answers: map[int]chan json.RawMessage{}}
 	go b.hear(bufio.NewReaderSize(fromR, 1<<20))
 	t.Cleanup(func() {
 		toW.Close() // Chromium ends with its pipe
@@ -71,21 +72,21 @@ func openBrowser(t *testing.T, width, height int, flags ...string) *browser {
 	var target struct {
 		TargetID string `json:"targetId"`
 	}
-	b.must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.Must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct {
 		SessionID string `json:"sessionId"`
 	}
-	b.must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.Must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
-	b.must("Page.enable", nil, nil)
-	b.must("Runtime.enable", nil, nil)
-	b.must("Log.enable", nil, nil)
-	b.must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
+	b.Must("Page.enable", nil, nil)
+	b.Must("Runtime.enable", nil, nil)
+	b.Must("Log.enable", nil, nil)
+	b.Must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
 	return b
 }
 
 // hear takes answers and complaints.
-func (b *browser) hear(from *bufio.Reader) {
+func (b *Browser) hear(from *bufio.Reader) {
 	for {
 		text, err := from.ReadBytes(0)
 		if err != nil {
@@ -116,8 +117,8 @@ func (b *browser) hear(from *bufio.Reader) {
 	}
 }
 
-// must makes a call of the protocol.
-func (b *browser) must(method string, params any, into any) {
+// Must makes a call of the protocol.
+func (b *Browser) Must(method string, params any, into any) {
 	b.t.Helper()
 	b.mu.Lock()
 	b.last++
@@ -151,8 +152,8 @@ func (b *browser) must(method string, params any, into any) {
 	}
 }
 
-// do runs JavaScript in the page and returns its value as text.
-func (b *browser) do(script string) string {
+// Do runs JavaScript in the page and returns its value as text.
+func (b *Browser) Do(script string) string {
 	b.t.Helper()
 	var got struct {
 		Result struct {
@@ -164,7 +165,7 @@ func (b *browser) do(script string) string {
 			} `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
-	b.must("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &got)
+	b.Must("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &got)
 	if got.Exception != nil {
 		b.t.Fatalf("%s: %s", script, got.Exception.Exception.Description)
 	}
@@ -174,33 +175,33 @@ func (b *browser) do(script string) string {
 	return fmt.Sprint(got.Result.Value)
 }
 
-// open goes to an address.
-func (b *browser) open(url string) { b.must("Page.navigate", map[string]any{"url": url}, nil) }
+// Open goes to an address.
+func (b *Browser) Open(url string) { b.Must("Page.navigate", map[string]any{"url": url}, nil) }
 
-// until waits until the script says true.
-func (b *browser) until(what, script string) {
+// Until waits until the script says true.
+func (b *Browser) Until(what, script string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); b.do(script) != "true"; time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); b.Do(script) != "true"; time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("not within 20 s: %s; page: %.1500s; console: %v", what, b.do("document.body?.innerText"), b.complaints())
+			b.t.Fatalf("not within 20 s: %s; page: %.1500s; console: %v", what, b.Do("document.body?.innerText"), b.Complaints())
 		}
 	}
 }
 
-// text waits until the page shows a text.
-func (b *browser) text(want string) {
+// Text waits until the page shows a text.
+func (b *Browser) Text(want string) {
 	b.t.Helper()
-	b.until("the page shows "+want, fmt.Sprintf("!!document.body?.innerText.includes(%q)", want))
+	b.Until("the page shows "+want, fmt.Sprintf("!!document.body?.innerText.includes(%q)", want))
 }
 
-// click presses the first button that has the text.
-func (b *browser) click(text string) {
+// Click presses the first button that has the text.
+func (b *Browser) Click(text string) {
 	b.t.Helper()
-	b.until("a button "+text, fmt.Sprintf(`(() => { const x = [...document.querySelectorAll('button, a, summary')].find(e => e.innerText.includes(%q) && !e.disabled); x?.click(); return !!x })()`, text))
+	b.Until("a button "+text, fmt.Sprintf(`(() => { const x = [...document.querySelectorAll('button, a, summary')].find(e => e.innerText.includes(%q) && !e.disabled); x?.click(); return !!x })()`, text))
 }
 
-// key presses a key.
-func (b *browser) key(key string) {
+// Key presses a key.
+func (b *Browser) Key(key string) {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		p := map[string]any{"type": kind, "key": key}
@@ -210,25 +211,25 @@ func (b *browser) key(key string) {
 		if key == "Enter" {
 			p["text"], p["windowsVirtualKeyCode"] = "\r", 13
 		}
-		b.must("Input.dispatchKeyEvent", p, nil)
+		b.Must("Input.dispatchKeyEvent", p, nil)
 	}
 }
 
-// typed types into the element that a selector finds.
-func (b *browser) typed(selector, text string) {
+// Type types into the element that a selector finds.
+func (b *Browser) Type(selector, text string) {
 	b.t.Helper()
-	b.until("a field "+selector, fmt.Sprintf(`(() => { const x = document.querySelector(%q); x?.focus(); return !!x })()`, selector))
-	b.must("Input.insertText", map[string]any{"text": text}, nil)
+	b.Until("a field "+selector, fmt.Sprintf(`(() => { const x = document.querySelector(%q); x?.focus(); return !!x })()`, selector))
+	b.Must("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-func (b *browser) complaints() []string {
+func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.console...)
 }
 
-// shot keeps a picture when FARLINK_SHOTS names a directory.
-func (b *browser) shot(name string) {
+// Shot keeps a picture when FARLINK_SHOTS names a directory.
+func (b *Browser) Shot(name string) {
 	dir := os.Getenv("FARLINK_SHOTS")
 	if dir == "" {
 		return
@@ -236,7 +237,7 @@ func (b *browser) shot(name string) {
 	var got struct {
 		Data string `json:"data"`
 	}
-	b.must("Page.captureScreenshot", nil, &got)
+	b.Must("Page.captureScreenshot", nil, &got)
 	png, err := base64.StdEncoding.DecodeString(got.Data)
 	if err == nil {
 		err = os.WriteFile(dir+"/"+name+".png", png, 0o644)
