@@ -117,10 +117,11 @@ func multipathRedundant(ctx context.Context, b *Bench) error {
 	})
 }
 
-// plain is a carrier of a rate and a round trip, with a queue of 100 ms.
+// plain is a carrier of a rate and a round trip, with a queue of a round
+// trip, at least 100 ms.
 func plain(rate link.Rate, rtt link.Duration) (*profiles.Profile, error) {
-	queue := max(int64(float64(rate)/8*0.1), 20_000)
-	way := fmt.Sprintf("rate = %q\nlimit = \"%dB\"\n", rate, queue)
+	queue := int64(float64(rate) / 8 * max(rtt.Seconds(), 0.1))
+	way := fmt.Sprintf("rate = %q\nlimit = \"%dB\"\n", rate, max(queue, 20_000))
 	doc := fmt.Sprintf("name = \"bench/carrier-%d\"\n[expect]\nrtt = %q\nup = %q\ndown = %q\n[up.queue]\n%s[down.queue]\n%s[up.path]\ndelay = %q\n[down.path]\ndelay = %q\n",
 		rtt/link.Millisecond, rtt, rate, rate, way, way, rtt/2, rtt/2)
 	p, problems := profiles.Parse([]byte(doc))

@@ -99,7 +99,7 @@ func (g *Groups) give(id uint32) {
 // sockopts of linux/tcp.h that x/sys does not name.
 const tcpRTOMaxMS = 44
 
-// shape prepares a subflow's socket: its law, no delay, little unsent.
+// shape prepares a subflow's socket: its law, no delay.
 func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err error) {
 	law, err = e.shelf.Use(fd, c.Congestion, "cubic", congestion.Place{Group: group, Slot: uint32(slot)})
 	if err != nil {
@@ -111,9 +111,6 @@ func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err 
 	errs := []error{
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 20_000),
-	}
-	if !c.Eager {
-		errs = append(errs, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(c.Chunk)+framing.HeaderSize))
 	}
 	// The socket must hold a round trip of its path; the connection's window
 	// bounds what is asked of it.

@@ -228,7 +228,10 @@ func TestManyConnections(t *testing.T) {
 		c.Close()
 	}
 	r.empty(t)
-	if g := r.router.groups; int(g.last) > 20 || len(g.free) != int(g.last) {
+	g := r.router.groups
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if int(g.last) > 20 || len(g.free) != int(g.last) {
 		t.Errorf("%d groups of %d are free again", len(g.free), g.last)
 	}
 }

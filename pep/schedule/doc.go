@@ -123,16 +123,27 @@ func (s *Snapshot) usable(i int) bool {
 	return !p.Backup || !slices.ContainsFunc(s.Paths, func(o Path) bool { return o.State == Up && !o.Backup })
 }
 
-// Available reports whether path i can send a chunk at once: its socket holds
-// no more than a chunk that waits, and its window is open beyond that. A
-// chunk given to a path that is not available only waits where no later
-// insight can reach it.
+// Available reports whether path i can send a chunk soon: its socket holds no
+// more than a chunk, or what the path sends in Slack, and its window is open
+// beyond that. A chunk given to a path that is not available only waits where
+// no later insight can reach it.
 func (s *Snapshot) Available(i int) bool {
 	p := &s.Paths[i]
 	if !s.usable(i) || p.Full {
 		return false
 	}
-	return s.Eager || p.NotSent <= s.Chunk && (p.Cwnd-p.Inflight)*p.MSS > p.NotSent
+	return s.Eager || p.NotSent <= max(s.Chunk, p.slack()) && (p.Cwnd-p.Inflight)*p.MSS > p.NotSent
+}
+
+// Slack is how long a socket must be able to send on its own: whoever decides
+// looks again after some milliseconds, on a busy machine later. A socket that
+// runs dry meanwhile loses the time, and its congestion control takes the
+// sender's silence for the path's rate.
+const Slack = 10 * link.Millisecond
+
+// slack is what the path sends in Slack, in bytes.
+func (p *Path) slack() int {
+	return int(math.Max(p.window()/p.seconds(), float64(p.Rate)/8) * Slack.Seconds())
 }
 
 // fits reports whether a new chunk is there and within the peer's window.

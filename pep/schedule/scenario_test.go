@@ -110,7 +110,7 @@ func TestNeverBelowBest(t *testing.T) {
 		var two []carrier
 		for i := range uint64(2) {
 			two = append(two, carrier{
-				rate:  link.Rate(2e6 + 38e6*draw.Float(3*i)),
+				rate:  link.Rate(1e6 + 17e6*draw.Float(3*i)),
 				delay: 2*link.Millisecond + link.Duration(150e6*draw.Float(3*i+1)),
 				queue: 30*link.Millisecond + link.Duration(120e6*draw.Float(3*i+2)),
 			})
