@@ -19,7 +19,7 @@ import (
 
 func multipathCommand() *cobra.Command {
 	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand(),
-		multipathRouterCommand(), multipathProxyCommand(), multipathWireCommand())
+		multipathRouterCommand(), multipathProxyCommand(), multipathWireCommand(), multipathConverterCommand())
 }
 
 // carriersFlags are what both commands ask for.

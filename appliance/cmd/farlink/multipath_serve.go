@@ -231,7 +231,7 @@ func hear(ctx context.Context, at []string) (all []*net.TCPListener, err error) 
 func multipathWireCommand() *cobra.Command {
 	var f relayFlags
 	var config mptcp.Config
-	var wan string
+	var wan, converter string
 	var reverse, direct bool
 	var announce []string
 	c := &cobra.Command{
@@ -241,7 +241,8 @@ servers behind --wan, and goes on with the device's own address. MP_JOIN of a
 device's other addresses reaches the same connection. --announce tells devices
 with one path of further addresses of this machine to join; with --reverse
 clients speak plain TCP and this side goes on by MPTCP over the endpoints of the
-system. Runs until Ctrl-C.`,
+system, straight to servers or, with --converter, to a transport converter
+(RFC 8803) that goes on. Runs until Ctrl-C.`,
 		Example: `  farlink multipath wire --lan eth0 --wan eth1 --congestion bbr --buffer 600kB
   farlink multipath wire --lan eth0 --wan eth1 --announce 10.2.0.1`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -282,9 +283,17 @@ system. Runs until Ctrl-C.`,
 			if err != nil {
 				return err
 			}
-			t := mptcp.NewTerminator(config, func(ctx context.Context, client, server netip.AddrPort) (*net.TCPConn, error) {
+			dial := func(ctx context.Context, client, server netip.AddrPort) (*net.TCPConn, error) {
 				return reroute.DialAs(ctx, client, server, reverse)
-			}, logger())
+			}
+			if converter != "" {
+				at, err := netip.ParseAddrPort(converter)
+				if err != nil || !reverse {
+					return fmt.Errorf("--converter %q: want ADDRESS:PORT, and --reverse", converter)
+				}
+				dial = mptcp.ByConverter(at, config.Congestion)
+			}
+			t := mptcp.NewTerminator(config, dial, logger())
 			go f.tell(ctx, c.OutOrStdout(), func() any { return t.Stats() })
 			return t.Serve(ctx, listeners...)
 		},
@@ -294,8 +303,53 @@ system. Runs until Ctrl-C.`,
 	c.Flags().StringVar(&config.Congestion, "congestion", "", "congestion control of all subflows; empty leaves it to routes (congctl)")
 	c.Flags().TextVar(&config.Buffer, "buffer", link.Size(0), "what a connection may queue, about twice what all paths hold; 0 is the kernel's")
 	c.Flags().BoolVar(&reverse, "reverse", false, "plain TCP from clients, MPTCP to servers")
+	c.Flags().StringVar(&converter, "converter", "", "ADDRESS:PORT of a transport converter, with --reverse")
 	c.Flags().BoolVar(&direct, "direct", true, "devices may join by the server's address")
 	c.Flags().StringArrayVar(&announce, "announce", nil, "address of this machine that devices are told to join (ADD_ADDR)")
 	c.MarkFlagRequired("wan")
+	return c
+}
+
+func multipathConverterCommand() *cobra.Command {
+	var at []string
+	var secret string
+	c := &cobra.Command{
+		Use: "converter", Short: "Be a transport converter (RFC 8803): MPTCP from clients, TCP to servers", Args: cobra.NoArgs,
+		Long: `converter answers the 0-RTT TCP Convert Protocol: Connect, Info, Cookie, Error.
+Its answer is the first of the stream, not in the SYN+ACK as the RFC has it
+(kernel sockets cannot), and TCP Fast Open is off. It goes on to any server that
+a client names, so let only your own clients reach it. Runs until Ctrl-C.`,
+		Example: "  farlink multipath converter --listen 10.1.0.2:5124 --cookies SECRET",
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := interrupted(c)
+			defer stop()
+			if err := mptcp.Prepare(true); err != nil {
+				return err
+			}
+			var listeners []*net.TCPListener
+			for _, a := range at {
+				var lc net.ListenConfig
+				lc.SetMultipathTCP(true)
+				l, err := lc.Listen(ctx, "tcp", a)
+				if err != nil {
+					return fmt.Errorf("--listen %s: %w", a, err)
+				}
+				listeners = append(listeners, l.(*net.TCPListener))
+			}
+			dial := func(ctx context.Context, _, server netip.AddrPort) (*net.TCPConn, error) {
+				d := net.Dialer{Timeout: 10 * time.Second}
+				d.SetMultipathTCP(false)
+				conn, err := d.DialContext(ctx, "tcp", server.String())
+				if err != nil {
+					return nil, err
+				}
+				return conn.(*net.TCPConn), nil
+			}
+			return mptcp.NewConverter(dial, []byte(secret), logger()).Serve(ctx, listeners...)
+		},
+	}
+	c.Flags().StringArrayVar(&at, "listen", nil, "ADDRESS:PORT; once for each")
+	c.Flags().StringVar(&secret, "cookies", "", "secret of cookies that clients must come with; empty asks for none")
+	c.MarkFlagRequired("listen")
 	return c
 }
