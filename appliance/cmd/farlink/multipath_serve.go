@@ -30,6 +30,7 @@ type relayFlags struct {
 	lan    string
 	ports  []uint
 	every  time.Duration
+	api    string
 }
 
 func (f *relayFlags) add(c *cobra.Command, lan string) {
@@ -45,7 +46,16 @@ func (f *relayFlags) addRelay(c *cobra.Command, lan string) {
 	c.Flags().StringVar(&f.config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
 	c.Flags().StringVar(&f.config.Congestion, "congestion", "bbr", "congestion control of the subflows")
 	c.Flags().TextVar(&f.config.Window, "window", link.Size(8<<20), "bytes in flight each way, twice what all carriers hold")
+	c.Flags().StringVar(&f.api, "api", "", "loopback ADDRESS:PORT for GET, PUT and PATCH of "+multipathPath)
 	c.MarkFlagRequired("key")
+}
+
+// serve opens the API where one is asked for.
+func (f *relayFlags) serve(ctx context.Context, r relay) error {
+	if f.api == "" {
+		return nil
+	}
+	return serveRelay(ctx, f.api, r)
 }
 
 // capture is what the flags take out of the way.
@@ -129,6 +139,9 @@ Ctrl-C. This is farlink's own relay (mode "lab"), not MPTCP on the wire.`,
 			if err != nil {
 				return err
 			}
+			if err := f.serve(ctx, r); err != nil {
+				return err
+			}
 			listeners, err := capture.Listen(ctx, false)
 			if err != nil {
 				return err
@@ -199,6 +212,9 @@ routes for the servers). Runs until Ctrl-C.`,
 			}
 			p, err := multipath.NewProxy(f.config, key, dial, shelf, new(multipath.Groups), logger())
 			if err != nil {
+				return err
+			}
+			if err := f.serve(ctx, p); err != nil {
 				return err
 			}
 			listeners, err := hear(ctx, at)

@@ -1,10 +1,18 @@
 package main
 
 import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"farlink/pep/congestion"
+	"farlink/pep/multipath"
 )
 
 func TestParseOver(t *testing.T) {
@@ -48,6 +56,53 @@ func TestMultipathMisuse(t *testing.T) {
 	} {
 		if status := run(args); status == 0 {
 			t.Errorf("%v succeeded", args)
+		}
+	}
+}
+
+// The API shows a relay and changes it; nonsense changes nothing, and other
+// origins get nothing.
+func TestRelayAPI(t *testing.T) {
+	carriers := []multipath.Carrier{{Local: netip.MustParseAddr("127.0.0.1"), Proxy: netip.MustParseAddrPort("127.0.0.1:1")}}
+	r, err := multipath.NewRouter(multipath.Config{Congestion: "cubic"}, []byte("0123456789abcdef"), carriers, congestion.Open(nil), new(multipath.Groups), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := relayHandler(r)
+	for _, c := range []struct {
+		method, body, host, origin string
+		status                     int
+		scheduler                  string // afterwards
+	}{
+		{"GET", "", "127.0.0.1:8090", "", 200, "arrival"},
+		{"PATCH", `{"scheduler":"blest"}`, "127.0.0.1:8090", "", 200, "blest"},
+		{"PATCH", `{"window":"8MB"}`, "127.0.0.1:8090", "", 200, "blest"},
+		{"PATCH", `{"scheduler":"best"}`, "127.0.0.1:8090", "", 422, "blest"},
+		{"PATCH", `{"schedule":"ecf"}`, "127.0.0.1:8090", "", 422, "blest"},
+		{"PUT", `{"scheduler":"ecf","congestion":"reno"}`, "[::1]:8090", "", 200, "ecf"},
+		{"PUT", `{`, "127.0.0.1:8090", "", 422, "ecf"},
+		{"PUT", `{}`, "evil.example:8090", "", 403, "ecf"},
+		{"PUT", `{}`, "127.0.0.1:8090", "http://evil.example", 403, "ecf"},
+		{"DELETE", "", "127.0.0.1:8090", "", 405, "ecf"},
+	} {
+		q := httptest.NewRequest(c.method, multipathPath, strings.NewReader(c.body))
+		q.Host = c.host
+		if c.origin != "" {
+			q.Header.Set("Origin", c.origin)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
+		if w.Code != c.status || r.Config().Scheduler != c.scheduler {
+			t.Errorf("%s %s: %d %s, scheduler %s; want %d, %s", c.method, c.body, w.Code, w.Body, r.Config().Scheduler, c.status, c.scheduler)
+		}
+		var s relayState
+		if c.status == http.StatusOK && (json.Unmarshal(w.Body.Bytes(), &s) != nil || s.Mode != "lab" || s.Config.Scheduler != c.scheduler) {
+			t.Errorf("%s: %s", c.method, w.Body)
+		}
+	}
+	for _, at := range []string{"", "0.0.0.0:1", "192.0.2.1:1", "localhost"} {
+		if err := serveRelay(t.Context(), at, r); err == nil {
+			t.Errorf("--api %q was taken", at)
 		}
 	}
 }
