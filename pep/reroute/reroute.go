@@ -73,6 +73,19 @@ func (c Capture) Apply() error {
 	return nil
 }
 
+// Remove lets everything pass on its way again. What is not there is no error.
+func (c Capture) Remove() error {
+	var all error
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		for _, port := range c.Ports {
+			if err := netlink.RuleDel(c.rule(family, port)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				all = errors.Join(all, fmt.Errorf("release port %d of %s: %w", port, c.Dev, err))
+			}
+		}
+	}
+	return all
+}
+
 func (c Capture) rule(family int, port uint16) *netlink.Rule {
 	r := netlink.NewRule()
 	r.Family, r.Priority, r.IifName, r.IPProto, r.Table = family, 100, c.Dev, unix.IPPROTO_TCP, table

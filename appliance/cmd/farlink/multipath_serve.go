@@ -131,6 +131,7 @@ Ctrl-C. This is farlink's own relay (mode "lab"), not MPTCP on the wire.`,
 			if err != nil {
 				return err
 			}
+			defer capture.Remove()
 			ctx, stop := interrupted(c)
 			defer stop()
 			shelf := congestion.Open(nil)
@@ -200,9 +201,11 @@ routes for the servers). Runs until Ctrl-C.`,
 			if err != nil {
 				return err
 			}
-			if _, err := f.capture(true); err != nil {
+			capture, err := f.capture(true)
+			if err != nil {
 				return err
 			}
+			defer capture.Remove()
 			ctx, stop := interrupted(c)
 			defer stop()
 			shelf := congestion.Open(nil)
@@ -290,11 +293,13 @@ system, straight to servers or, with --converter, to a transport converter
 			if err != nil {
 				return err
 			}
+			defer capture.Remove()
 			back := capture
 			back.Dev, back.Back = wan, true
 			if err := back.Apply(); err != nil {
 				return err
 			}
+			defer back.Remove()
 			listeners, err := capture.Listen(ctx, !reverse)
 			if err != nil {
 				return err
