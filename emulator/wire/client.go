@@ -235,7 +235,7 @@ func (e *Engine) Err() error {
 // Close ends the engine, by force if it does not answer, and leaves the pair
 // in its fallback mode. Remove takes the rest away.
 func (e *Engine) Close() error {
-	force := time.AfterFunc(2*time.Second, func() { e.kill() })
+	force := time.AfterFunc(5*time.Second, func() { e.kill() }) // a kernel under load takes two to free the sockets
 	defer force.Stop()
 	_, err := e.ask(ask{Verb: verbStop})
 	e.pipe.rw.Close() // an engine that did not hear it ends by this

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -45,26 +46,56 @@ func TestTerminalsContendOnTheWire(t *testing.T) {
 	if status, answer := ask(t, l, "PUT", "/link", string(want)); status != 200 {
 		t.Fatalf("%d %s", status, answer)
 	}
+	var from, to [2]net.PacketConn
+	for i, port := range []string{"5555", "5556"} {
+		from[i], to[i] = udp(t, l.Name+"-a", "10.77.0.1:"+port), udp(t, l.Name+"-b", "10.77.0.2:"+port)
+	}
+	measured(t, func() string {
+		light, heavy := compete(t, from, to)
+		sum := light + heavy
+		// 1514 bytes of Ethernet cost 1523 in bursts.
+		if share := heavy / sum; share < 0.75*0.95 || share > 0.75*1.05 || sum < 1.805*0.95 || sum > 1.805*1.02 {
+			return fmt.Sprintf("%.3f and %.3f Mbit/s: the share of weight 3 of 4 is %.3f, want 0.75 within 5 %%; %.3f together, want the carrier's 1.805", light, heavy, share, sum)
+		}
+		return ""
+	})
+}
+
+// compete offers both terminals more than there is and returns what each
+// carried, Mbit/s, over 12 s after 4 s to find their shares.
+func compete(t *testing.T, from, to [2]net.PacketConn) (light, heavy float64) {
+	t.Helper()
 	stop := make(chan struct{})
 	var rates [2]float64
 	var all sync.WaitGroup
-	for i, port := range []string{"5555", "5556"} {
-		from, to := udp(t, l.Name+"-a", "10.77.0.1:"+port), udp(t, l.Name+"-b", "10.77.0.2:"+port)
-		go offer(from, to.LocalAddr(), 3e6, stop)
+	for i := range from {
+		go offer(from[i], to[i].LocalAddr(), 3e6, stop)
 		all.Go(func() {
-			for _, mbps := range receive(t, to, 16*time.Second, 4*time.Second)[1:] {
+			for _, mbps := range receive(t, to[i], 16*time.Second, 4*time.Second)[1:] {
 				rates[i] += mbps / 3
 			}
 		})
 	}
 	all.Wait()
 	close(stop)
-	if share := rates[1] / (rates[0] + rates[1]); share < 0.75*0.95 || share > 0.75*1.05 {
-		t.Errorf("%.3f and %.3f Mbit/s: the share of weight 3 of 4 is %.3f, want 0.75 within 5 %%", rates[0], rates[1], share)
-	}
-	// 1514 bytes of Ethernet cost 1523 in bursts.
-	if sum := rates[0] + rates[1]; sum < 1.805*0.95 || sum > 1.805*1.02 {
-		t.Errorf("%.3f Mbit/s together, want the carrier's 1.805", sum)
+	return rates[0], rates[1]
+}
+
+// measured measures anew, three times at most, while there is something to
+// complain of: on a machine that others load a sender offers less than it was
+// to, now and then. What is wrong in the link is wrong each time.
+func measured(t *testing.T, complaint func() string) {
+	t.Helper()
+	for try := 1; ; try++ {
+		why := complaint()
+		if why == "" {
+			return
+		}
+		if try == 3 {
+			t.Error(why)
+			return
+		}
+		t.Logf("measured again: %s", why)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestLinkEvents(t *testing.T) {
 	t.Parallel()
 	l := labUp(t)
 	least(t, ping(t, l, "10.77.0.2", 2))
-	if status, body := ask(t, l, http.MethodPost, "/link/events", `{"kind": "cut", "duration": "1500ms"}`); status != http.StatusAccepted {
+	if status, body := ask(t, l, http.MethodPost, "/link/events", `{"kind": "cut", "duration": "6s"}`); status != http.StatusAccepted {
 		t.Fatalf("%d %s", status, body)
 	}
 	if s := state(t, l); s.Word != appliance.Cutting || s.Event == nil {
@@ -142,7 +142,7 @@ func TestLinkEvents(t *testing.T) {
 	if !strings.Contains(out, " 0 received") {
 		t.Errorf("frames pass a link that is cut:\n%s", out)
 	}
-	eventually(t, 3*time.Second, "the cut ends", func() bool { return state(t, l).Word == appliance.Emulating })
+	eventually(t, 6*time.Second, "the cut ends", func() bool { return state(t, l).Word == appliance.Emulating })
 	least(t, ping(t, l, "10.77.0.2", 2))
 }
 

@@ -151,12 +151,13 @@ func state(t *testing.T, l lab.Lab) appliance.PairState {
 	return s.Pairs[0]
 }
 
-// eventually waits until f holds.
+// eventually waits until f holds: as long as it may take, and three times that
+// before it gives up, for what is asked is that it comes.
 func eventually(t *testing.T, d time.Duration, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(d); !f(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * d); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", d, what)
+			t.Fatalf("after %v still not: %s", 3*d, what)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -183,18 +182,23 @@ func TestWatchStatus(t *testing.T) {
 	t.Parallel()
 	l := labUp(t)
 	c := another("status", "--lab", l.Name, "--watch")
-	var out bytes.Buffer
-	c.Stdout = &out
+	printed, err := os.Create(filepath.Join(t.TempDir(), "watched"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer printed.Close()
+	c.Stdout = printed
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1500 * time.Millisecond)
+	out := func() string { return sh(t, "cat "+printed.Name()) }
+	eventually(t, 3*time.Second, "it is shown twice", func() bool { return strings.Count(out(), "EMULATING") >= 2 })
 	c.Process.Signal(syscall.SIGINT)
 	if err := c.Wait(); err != nil {
 		t.Errorf("Ctrl-C: %v", err)
 	}
-	if strings.Count(out.String(), "EMULATING") < 2 || !strings.Contains(out.String(), "Mbit/s") {
-		t.Errorf("watched:\n%s", out.String())
+	if !strings.Contains(out(), "Mbit/s") {
+		t.Errorf("watched:\n%s", out())
 	}
 }
 
