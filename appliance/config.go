@@ -2,6 +2,7 @@ package appliance
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -50,7 +51,7 @@ const (
 // ReadConfig reads the configuration file. The problems name the file, and
 // are the error that err is when there are any.
 func ReadConfig(path string) (Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := readSmall(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
@@ -62,6 +63,22 @@ func ReadConfig(path string) (Config, error) {
 		problems[i] = problems[i].In(path)
 	}
 	return c, problems
+}
+
+// configMost bounds a configuration: /dev/zero is none.
+const configMost = 1 << 20
+
+func readSmall(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, configMost+1))
+	if err == nil && len(text) > configMost {
+		err = fmt.Errorf("%s: more than %d bytes; want the configuration of a box", path, configMost)
+	}
+	return text, err
 }
 
 // ParseConfig reads a configuration and fills in what it does not say.
@@ -119,6 +136,9 @@ var pairName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 // check lists everything wrong with the configuration.
 func (c *Config) check() (bad Problems) {
 	say := func(path, got, want string) { bad = append(bad, Problem{Path: path, Got: got, Want: want}) }
+	if !tokenName.MatchString(c.Name) { // directories are named after it
+		say("name", fmt.Sprintf("%q", c.Name), "1 to 64 letters, digits, dots, dashes or underscores")
+	}
 	if !strings.Contains(c.API.Listen, ":") {
 		say("api.listen", fmt.Sprintf("%q", c.API.Listen), `an address with a port, such as "127.0.0.1:8080"`)
 	}

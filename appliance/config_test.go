@@ -72,6 +72,7 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigProblems(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"all at once", `
+name = "../x"
 [api]
 listen = "nowhere"
 [[pairs]]
@@ -89,7 +90,8 @@ b = "x"
 name = "two"
 a = "v"
 b = "w"
-`, `api.listen: got "nowhere", want an address with a port, such as "127.0.0.1:8080"
+`, `name: got "../x", want 1 to 64 letters, digits, dots, dashes or underscores
+api.listen: got "nowhere", want an address with a port, such as "127.0.0.1:8080"
 pairs[0].name: got "UP", want 1 to 32 of a to z, 0 to 9 and -
 pairs[0].b: got "x", which is pairs[0].a, want a port of its own
 pairs[0].fallback: got "emulate", want bypass or cut
@@ -115,6 +117,12 @@ api.tokens[0].secret: got 5 characters, want at least 16`},
 		if got := strings.Join(lines, "\n"); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}
+	}
+}
+
+func TestEndlessConfig(t *testing.T) {
+	if _, err := ReadConfig("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: more than") {
+		t.Errorf("/dev/zero is a configuration: %v", err)
 	}
 }
 

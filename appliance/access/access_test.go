@@ -106,6 +106,27 @@ func TestSecretsAreNotStored(t *testing.T) {
 	}
 }
 
+// What cannot be stored is not in force either.
+func TestUnstoredTokens(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k := open(t, dir, newClock())
+	first, _, err := k.Mint("ci", Drive)
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ci", "new"} {
+		if secret, _, err := k.Mint(name, Read); err == nil || secret != "" {
+			t.Errorf("%s: minted without a disk: %v", name, err)
+		}
+	}
+	if got, ok := k.Token(first); !ok || got.Scope != Drive || len(k.Tokens()) != 1 {
+		t.Errorf("%+v %v, tokens %+v", got, ok, k.Tokens())
+	}
+}
+
 func TestTokens(t *testing.T) {
 	k := open(t, "", newClock())
 	first, _, _ := k.Mint("ci", Drive)

@@ -81,7 +81,7 @@ func (k *Keyring) load() error {
 	}
 	var d document
 	if err := json.Unmarshal(b, &d); err != nil {
-		return fmt.Errorf("read keyring %s: %w", k.file, err)
+		return fmt.Errorf("read keyring %s: %w; mend it or remove it", k.file, err)
 	}
 	k.password = d.Password
 	for _, t := range d.Tokens {
@@ -182,8 +182,15 @@ func (k *Keyring) Mint(name string, scope Scope) (secret string, t Token, err er
 	t = Token{Name: name, Scope: scope, Created: k.now(), hash: digest(secret)}
 	delete(k.tokens, old.hash)
 	k.tokens[t.hash] = t
+	if err := k.save(); err != nil { // a full disk: nothing has changed
+		delete(k.tokens, t.hash)
+		if had {
+			k.tokens[old.hash] = old
+		}
+		return "", Token{}, err
+	}
 	k.dropSessions(name)
-	return secret, t, k.save()
+	return secret, t, nil
 }
 
 // Revoke ends a token and the sessions made with it.

@@ -77,7 +77,11 @@ func (k *Keyring) Claim(code, password, from string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.password, k.code = hash, ""
-	return k.save()
+	if err := k.save(); err != nil { // a full disk: the code goes on to be good
+		k.password, k.code = "", have
+		return err
+	}
+	return nil
 }
 
 // wrong books a wrong secret and returns ErrWrong.

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,6 +39,7 @@ var kinds = map[int]string{
 	http.StatusTooManyRequests:       "slow-down",
 	http.StatusInternalServerError:   "internal",
 	http.StatusServiceUnavailable:    "not-ready",
+	http.StatusInsufficientStorage:   "storage",
 }
 
 // problem makes the problem of a status.
@@ -82,10 +85,24 @@ func refuse(err error, at string) error {
 		return named("read-only", http.StatusConflict, shipped.Error())
 	case errors.As(err, &inUse):
 		return named("in-use", http.StatusConflict, inUse.Error())
+	case unwritable(err):
+		return problem(http.StatusInsufficientStorage, "the state directory does not take it: "+err.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return problem(http.StatusServiceUnavailable, "another change is still under way: "+err.Error())
 	case errors.Is(err, appliance.ErrBusy):
 		return named("busy", http.StatusConflict, err.Error())
 	}
 	return err // huma makes a 500 of it
+}
+
+// unwritable reports whether a disk is full, or only to be read.
+func unwritable(err error) bool {
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 func sentence(n int) string {
@@ -95,10 +112,14 @@ func sentence(n int) string {
 	return fmt.Sprintf("the document has %d problems", n)
 }
 
+// detailsMost bounds the problems of one answer: a megabyte can hold some
+// 200,000 unknown keys. The sentence before them has their number.
+const detailsMost = 200
+
 // details gives each problem of a document its place in the request.
 func details(problems appliance.Problems, at string) []*huma.ErrorDetail {
-	list := make([]*huma.ErrorDetail, len(problems))
-	for i, p := range problems {
+	list := make([]*huma.ErrorDetail, min(len(problems), detailsMost))
+	for i, p := range problems[:len(list)] {
 		list[i] = &huma.ErrorDetail{Message: "want " + p.Want, Location: place(at, p), Value: p.Got}
 	}
 	return list
@@ -129,7 +150,7 @@ const echoMost = 200
 
 // finish is the transformer that every answer passes: it gives problems made
 // by huma their type, and cuts what they echo.
-func finish(_ huma.Context, _ string, v any) (any, error) {
+func (s *Server) finish(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -142,6 +163,9 @@ func finish(_ huma.Context, _ string, v any) (any, error) {
 	}
 	if p.Status == http.StatusInternalServerError {
 		// What went wrong inside is for the log, not for strangers.
+		for _, e := range p.Errors {
+			s.Log.Error("request failed", "operation", ctx.Operation().OperationID, "err", e)
+		}
 		p.Errors = nil
 	}
 	for _, e := range p.Errors {

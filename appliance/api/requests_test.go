@@ -57,6 +57,8 @@ func TestRequests(t *testing.T) {
 		{name: "patch as plain JSON", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":null,"seed":18446744073709551615}`, status: 200, has: []string{`"seed":18446744073709551615`}},
 		{name: "unknown profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirs"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
 		{name: "all problems of an inline profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline":"[down.queue]\nrate = \"8 Mb\"\nnonsense = 1\n"}`, status: 422, kind: "invalid", has: []string{"body.inline.down.queue.rate:2", "body.inline.down.queue.nonsense:3"}},
+		{name: "tables without end", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline":"x=` + strings.Repeat("{a=", 100_000) + `"}`, status: 422, kind: "invalid", has: []string{"at most 32 levels"}},
+		{name: "a name without end", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"` + strings.Repeat("x", bodyMost-100) + `"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
 		{name: "unknown key", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profil":"clear"}`, status: 422, kind: "invalid", has: []string{"body.profil"}},
 		{name: "wrong types", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":7,"seed":"x"}`, status: 422, kind: "invalid", has: []string{"body.profile", "body.seed"}},
 		{name: "all problems of a want", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirs","mode":"fast"}`, status: 422, kind: "invalid", has: []string{"body.mode", "body.profile", "geo/qirse-"}},

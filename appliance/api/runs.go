@@ -122,7 +122,7 @@ func refuseRun(err error) error {
 		errors.Is(err, run.ErrMany), errors.Is(err, run.ErrNowhere):
 		return named("run", http.StatusConflict, err.Error())
 	}
-	return err
+	return refuse(err, "body")
 }
 
 func (s *Server) putRun(ctx context.Context, in *putRunInput) (*runOutput, error) {

@@ -124,7 +124,7 @@ func turnAway(err error) error {
 	case errors.Is(err, access.ErrNoToken):
 		return problem(http.StatusNotFound, err.Error())
 	}
-	return err
+	return refuse(err, "body")
 }
 
 func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {

@@ -30,7 +30,7 @@ func Open(name string) (*Namespace, error) {
 	}
 	n := &Namespace{Name: name, fd: fd}
 	if n.link, err = netlink.NewHandleAt(fd, unix.NETLINK_ROUTE); err != nil {
-		return nil, errors.Join(fmt.Errorf("open route netlink: %w", err), n.Close())
+		return nil, errors.Join(fmt.Errorf("open route netlink (want root, or CAP_NET_ADMIN and CAP_SYS_ADMIN): %w", err), n.Close())
 	}
 	conn, err := genetlink.Dial(&mdnetlink.Config{NetNS: int(fd)})
 	if err != nil {

@@ -130,6 +130,32 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// Documents that cost the library minutes and gigabytes are refused at once.
+func TestTooDeep(t *testing.T) {
+	for doc, line := range map[string]int{
+		"a = 1\nx = " + strings.Repeat("{a=", 100_000):                      2,
+		"x = " + strings.Repeat("[\n", 100_000):                             33,
+		"[" + strings.Repeat("a.", 100_000) + "a]":                          1,
+		"# {{{{{{{\ns = '{{'\n" + strings.Repeat("'a'.", 100_000) + "a = 1": 3,
+	} {
+		p := ReadTOML([]byte(doc), &thing{})
+		if len(p) != 1 || p[0].Line != line || p[0].Want != "at most 32 levels" {
+			t.Errorf("%.20q: got %v, want line %d refused", doc, p, line)
+		}
+	}
+	if p := ReadJSON([]byte(strings.Repeat(`{"a":`, 9_000)+"1"+strings.Repeat("}", 9_000)), &thing{}); len(p) != 1 || p[0].Want != "at most 32 levels" {
+		t.Errorf("JSON: %v", p)
+	}
+	many := "any = {t = 1.5, u = " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "}\n" +
+		"text = '" + strings.Repeat("{[.", 100) + "' # " + strings.Repeat("{[.", 100)
+	if p := ReadTOML([]byte(many), &thing{}); p != nil {
+		t.Error(p)
+	}
+	if d := Distance(strings.Repeat("x", 1_000_000), "x"); d != 1_000_000 {
+		t.Errorf("distance %d of words that are too long", d)
+	}
+}
+
 // RFC 7396, appendix A: the examples that have objects.
 func TestMergePatch(t *testing.T) {
 	for _, c := range [][3]string{

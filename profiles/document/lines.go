@@ -215,3 +215,38 @@ func (s *scanner) skipString(mark string, escapes bool) {
 		}
 	}
 }
+
+// nestingMost bounds tables in tables and the words of a dotted key. Ours
+// have five; the library needs time and memory with the square of the depth,
+// ten gigabytes for a document of 200 kB.
+const nestingMost = 32
+
+// tooDeep returns the line at which a document of either kind, which need
+// not parse, nests deeper than nestingMost; 0 if it does not.
+func tooDeep(src string) int {
+	s := scanner{src: src, line: 1}
+	depth, dots := 0, 0
+	for s.blank(false); s.pos < len(s.src); s.blank(false) {
+		switch s.src[s.pos] {
+		case '"', '\'':
+			s.text()
+			continue
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case '.':
+			dots++
+		case '=', ',':
+			dots = 0
+		case '\n':
+			dots = 0
+			s.line++
+		}
+		if max(depth, dots) > nestingMost {
+			return s.line
+		}
+		s.pos++
+	}
+	return 0
+}

@@ -31,6 +31,9 @@ func ReadJSON(doc []byte, into any) []Problem {
 
 // TOML reads the document into a tree, nil if it is not TOML.
 func (r *Reader) TOML(doc []byte) Table {
+	if r.refuseDepth(doc) {
+		return nil
+	}
 	var t Table
 	_, err := toml.Decode(string(doc), &t)
 	if err != nil {
@@ -65,6 +68,9 @@ func (r *Reader) JSON(doc []byte) Table {
 
 // AnyJSON reads any value of JSON.
 func (r *Reader) AnyJSON(doc []byte) any {
+	if r.refuseDepth(doc) {
+		return nil
+	}
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
 	var v any
@@ -83,6 +89,16 @@ func (r *Reader) AnyJSON(doc []byte) any {
 		return nil
 	}
 	return plain(v)
+}
+
+// refuseDepth reports whether the document is nested too deeply to be read.
+func (r *Reader) refuseDepth(doc []byte) bool {
+	line := tooDeep(string(doc))
+	if line > 0 {
+		r.Problems = append(r.Problems, Problem{Line: line, Got: "tables, lists or dotted keys in each other without end",
+			Want: "at most " + strconv.Itoa(nestingMost) + " levels"})
+	}
+	return line > 0
 }
 
 // Merge is the function MergePatch of RFC 7396, clause 2.

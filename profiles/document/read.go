@@ -262,8 +262,12 @@ func Nearest(key string, known []Field) string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// Distance is Levenshtein's distance, over bytes.
+// Distance is Levenshtein's distance, over bytes. Nobody means something else
+// by a word of more than 256 bytes: it has nothing in common with any other.
 func Distance(a, b string) int {
+	if longer := max(len(a), len(b)); longer > 256 {
+		return longer
+	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
