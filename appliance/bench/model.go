@@ -16,7 +16,8 @@ import (
 
 // Models lists the cases of the models, in virtual time.
 func Models() []Case {
-	return []Case{{"pipeline", pipeline}, {"held-cost", heldCost}, {"building", building}}
+	return []Case{{"pipeline", pipeline}, {"held-cost", heldCost}, {"building", building},
+		{"media-speed", mediaSpeed}, {"timeline", timelineDrift}}
 }
 
 // sink counts and forgets.

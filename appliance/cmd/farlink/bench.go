@@ -15,7 +15,7 @@ import (
 
 func benchCommand() *cobra.Command {
 	var only string
-	var asJSON bool
+	var asJSON, list bool
 	var o bench.Options
 	c := &cobra.Command{
 		Use:   "bench",
@@ -26,6 +26,10 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 		Example: "  farlink bench --only 'delay|rate' --out bench/out",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			cases := slices.Concat(bench.Wire(), bench.Models(), bench.Multipath(), bench.PEP())
+			if list {
+				return bench.List(c.OutOrStdout(), cases)
+			}
 			if only != "" {
 				re, err := regexp.Compile(only)
 				if err != nil {
@@ -33,7 +37,6 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 				}
 				o.Only = re
 			}
-			cases := slices.Concat(bench.Wire(), bench.Models(), bench.Multipath(), bench.PEP())
 			figures := bench.Run(c.Context(), o, cases, c.ErrOrStderr())
 			if len(figures) == 0 {
 				return fmt.Errorf("--only %q: no case is called so; want some of %s", only, names(cases))
@@ -59,6 +62,7 @@ of speed are ratios to a peer measured in the same run. Needs root.`,
 		},
 	}
 	c.Flags().StringVar(&only, "only", "", "run only the cases whose name matches this regular expression")
+	c.Flags().BoolVar(&list, "list", false, "list the cases and measure nothing")
 	c.Flags().IntVar(&o.Rounds, "rounds", 0, "samples of each figure (default 3)")
 	c.Flags().IntVar(&o.Kills, "kills", 0, "how often to kill the engine (default 20)")
 	c.Flags().IntVar(&o.Swaps, "swaps", 0, "how often to change the profile under load (default 1000)")

@@ -1,0 +1,50 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// List writes the names of cases and what they measure.
+func List(w io.Writer, cases []Case) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, c := range cases {
+		fmt.Fprintf(t, "%s\t%s\n", c.Name, about[c.Name])
+	}
+	return t.Flush()
+}
+
+// about says in a line what each case measures.
+var about = map[string]string{
+	"throughput":          "TCP over the profile clear, beside the bare loop, the bypass and a kernel bridge",
+	"packet-rate":         "64-byte frames one way",
+	"delay":               "delay against the kernel's stamps at the endpoints, idle and loaded",
+	"idle":                "processor time of an engine with nothing to do",
+	"added-latency":       "what the wire adds where no delay is asked",
+	"busy-daemon":         "tail of the delay error beside 200 MB/s of garbage",
+	"rate":                "rates from 64 kbit/s to 900 Mbit/s over 1 s and 100 ms",
+	"burst":               "30 KB at once into 500 kbit/s",
+	"held":                "300 ms of 1 Gbit/s inside the link",
+	"swap":                "changes of the profile under load: time, loss, order",
+	"kill":                "until frames pass again after kill -9 of the engine",
+	"hang":                "until frames pass again after the engine hangs",
+	"media-on-wire":       "engine with a carrier of 256 stations, or a cell of 100 UEs, idle and at 50 Mbit/s",
+	"start":               "until farlink serve forwards through its link",
+	"pipeline":            "cost of a frame in whole links, time and allocations",
+	"held-cost":           "cost of a frame beside 4,500,000 held",
+	"building":            "the slowest of the shipped profiles to become a link",
+	"media-speed":         "carrier of 256 stations and cell of 100 UEs against real time, one core",
+	"timeline":            "a million steps of a timeline at their nanosecond",
+	"multipath-sum":       "several carriers together: the sum of their rates",
+	"multipath-redundant": "everything on every path, beside the better path alone",
+	"multipath-satellite": "a satellite with a near path, and two satellites",
+	"multipath-thin":      "a thin near path beside a wide one",
+	"multipath-cut":       "the better carrier falls silent under a transfer",
+	"multipath-late":      "decisions at the last moment, beside filled socket buffers",
+	"pep-loss":            "proxies over lossy links, beside TCP alone",
+	"pep-start":           "proxies: how fast a transfer starts",
+	"pep-step":            "proxies over a rate that steps",
+	"pep-dama":            "proxies over links granted on demand",
+	"pep-fair":            "connections that share a proxied link",
+}
