@@ -215,3 +215,21 @@ func TestReady(t *testing.T) {
 		}
 	})
 }
+
+func TestDigits(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		n    int
+		want string
+	}{{0, 4, "0"}, {99.6, 2, "100"}, {1234.5, 2, "1234"}, {123456, 4, "123456"}, {0.00012345, 4, "0.0001234"}, {-2.5, 4, "−2.5"}, {2e12, 4, "2e+12"}} {
+		if got := digits(c.v, c.n); got != c.want {
+			t.Errorf("%v to %d digits: %s, want %s", c.v, c.n, got, c.want)
+		}
+	}
+	if got := interval("x.goodput_bps", Estimate{N: 3, Half: 123456}); got != " ± 0.12" {
+		t.Error(got)
+	}
+	if got := interval("x.goodput_bps", Estimate{N: 1}); got != "" {
+		t.Error("an interval of one value:", got)
+	}
+}

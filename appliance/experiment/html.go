@@ -232,7 +232,7 @@ func quantity(name string, v float64) string {
 // digits writes so many significant digits, and all those before the point.
 func digits(v float64, n int) string {
 	text := strconv.FormatFloat(v, 'g', n, 64)
-	if a := math.Abs(v); a >= math.Pow(10, float64(n)) && a < 1e9 {
+	if a := math.Abs(v); strings.Contains(text, "e+") && a < 1e9 {
 		text = strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strings.ReplaceAll(text, "-", "−")
