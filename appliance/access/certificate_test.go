@@ -41,6 +41,47 @@ func TestSelfMade(t *testing.T) {
 	}
 }
 
+// handshake has a client meet a server on loopback.
+func handshake(t *testing.T, server, client *tls.Config) error {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			c.(*tls.Conn).Handshake()
+			c.Close()
+		}
+	}()
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: 20 * time.Second}, Config: client}
+	c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+// TestPinned: the box is known by its fingerprint, however it is written, and
+// by no other.
+func TestPinned(t *testing.T) {
+	c, _, err := SelfMade(t.TempDir(), []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := Fingerprint(c)
+	other, _, err := SelfMade(t.TempDir(), []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pin, ok := range map[string]bool{right: true, strings.ToLower(strings.ReplaceAll(right, " ", ":")): true, Fingerprint(other): false, "": false} {
+		if err := handshake(t, TLS(c), Pinned(pin)); (err == nil) != ok {
+			t.Errorf("pin %q: %v", pin, err)
+		}
+	}
+}
+
 // TestTLSHandshake: a client that trusts the certificate gets through, one
 // that speaks TLS 1.1 does not.
 func TestTLSHandshake(t *testing.T) {
@@ -51,14 +92,9 @@ func TestTLSHandshake(t *testing.T) {
 	trust := x509.NewCertPool()
 	trust.AddCert(c.Leaf)
 	for _, version := range []uint16{tls.VersionTLS13, tls.VersionTLS12, tls.VersionTLS11} {
-		near, far := net.Pipe()
-		go tls.Server(near, TLS(c)).Handshake()
-		far.SetDeadline(time.Now().Add(5 * time.Second))
-		err := tls.Client(far, &tls.Config{RootCAs: trust, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version}).Handshake()
+		err := handshake(t, TLS(c), &tls.Config{RootCAs: trust, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version})
 		if ok := err == nil; ok != (version >= tls.VersionTLS12) {
 			t.Errorf("version %x: %v", version, err)
 		}
-		near.Close()
-		far.Close()
 	}
 }

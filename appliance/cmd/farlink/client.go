@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"farlink/appliance"
+	"farlink/appliance/access"
 	"farlink/appliance/lab"
 )
 
@@ -32,7 +33,7 @@ func (t *target) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&t.lab, "lab", "", "the box of this lab")
 	f.StringVar(&t.api, "api", "", "the box at this address (or FARLINK_API); http://127.0.0.1:8080 when neither is given")
-	f.StringVar(&t.token, "token", "", "token for it (or FARLINK_TOKEN)")
+	f.StringVar(&t.token, "token", "", "token for it (or FARLINK_TOKEN; FARLINK_FINGERPRINT pins a certificate that the box made itself)")
 	c.MarkFlagsMutuallyExclusive("lab", "api")
 }
 
@@ -56,6 +57,9 @@ func (t target) dial() (*client, error) {
 		c.base = "http://" + c.base
 	}
 	c.base = strings.TrimSuffix(c.base, "/")
+	if pin := os.Getenv("FARLINK_FINGERPRINT"); pin != "" {
+		c.http.Transport = &http.Transport{TLSClientConfig: access.Pinned(pin)}
+	}
 	return c, nil
 }
 
