@@ -72,6 +72,9 @@ func (ps *pipes) fill(from syscall.RawConn) (p pipe, n int64, err error) {
 			held = true
 		}
 		n, err = splice(int(fd), p.write, pipeSize)
+		if n == 0 || err == unix.EAGAIN {
+			n, err = urgent(int(fd), p)
+		}
 		if err == unix.EAGAIN {
 			ps.give(p)
 			held = false
@@ -89,6 +92,19 @@ func (ps *pipes) fill(from syscall.RawConn) (p pipe, n int64, err error) {
 		ps.give(p) // nothing is in it
 	}
 	return p, n, err
+}
+
+// urgent moves the byte at which splice stops. The kernel's splice never
+// passes an urgent byte, not even one that is read in line (tcp_read_sock);
+// reading does.
+func urgent(fd int, p pipe) (int64, error) {
+	var one [1]byte
+	n, _, err := unix.Recvfrom(fd, one[:], unix.MSG_DONTWAIT)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	n, err = unix.Write(p.write, one[:])
+	return int64(n), err
 }
 
 // empty moves n bytes from the pipe into the socket, waiting for room, and
