@@ -55,7 +55,10 @@ func (v *Converter) Serve(ctx context.Context, listeners ...*net.TCPListener) er
 					return nil
 				}
 				if err != nil {
-					return fmt.Errorf("accept at %v: %w", l.Addr(), err)
+					// Out of descriptors, most likely: who comes waits.
+					v.log.Warn("converter: accept", "error", err)
+					time.Sleep(10 * time.Millisecond)
+					continue
 				}
 				open.Add(1)
 				go func() { defer open.Done(); v.carry(ctx, c) }()

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -63,7 +64,10 @@ func (t *Terminator) Serve(ctx context.Context, listeners ...*net.TCPListener) e
 					return nil
 				}
 				if err != nil {
-					return fmt.Errorf("accept at %v: %w", l.Addr(), err)
+					// Out of descriptors, most likely: who comes waits.
+					t.log.Warn("MPTCP terminator: accept", "error", err)
+					time.Sleep(10 * time.Millisecond)
+					continue
 				}
 				open.Add(1)
 				go func() { defer open.Done(); t.carry(ctx, c) }()

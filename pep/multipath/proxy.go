@@ -26,7 +26,7 @@ type Proxy struct {
 
 	guard sync.Mutex
 	seen  framing.Seen
-	gone  map[token]time.Time // connections that have ended: nobody joins them
+	known map[token]time.Time // connections that are or were: nobody begins them again
 }
 
 // NewProxy returns a proxy that opens plain connections by dial.
@@ -35,7 +35,7 @@ func NewProxy(c Config, key []byte, dial Dial, shelf *congestion.Shelf, groups *
 	if err != nil {
 		return nil, err
 	}
-	return &Proxy{end: e, dial: dial, gone: map[token]time.Time{}}, nil
+	return &Proxy{end: e, dial: dial, known: map[token]time.Time{}}, nil
 }
 
 // Serve takes subflows from the listeners, one per carrier, until ctx ends.
@@ -50,7 +50,10 @@ func (p *Proxy) Serve(ctx context.Context, carriers []string, listeners ...*net.
 					return nil
 				}
 				if err != nil {
-					return fmt.Errorf("multipath: accept a subflow: %w", err)
+					// Out of descriptors, most likely: who comes waits.
+					p.log.Warn("multipath: accept a subflow", "error", err)
+					time.Sleep(10 * time.Millisecond)
+					continue
 				}
 				go p.welcome(ctx, c, carriers[i])
 			}
@@ -65,6 +68,10 @@ const helloTime = 5 * time.Second
 // welcome reads a subflow's hello and makes it part of its connection.
 func (p *Proxy) welcome(ctx context.Context, c *net.TCPConn, carrier string) {
 	s, f, err := p.admit(ctx, c, carrier)
+	if errors.Is(err, errEnded) {
+		c.Close() // a short connection's second path, late
+		return
+	}
 	if err != nil {
 		p.totals.refused.Add(1)
 		p.log.Warn("multipath: subflow refused", "from", c.RemoteAddr(), "carrier", carrier, "error", err)
@@ -122,21 +129,26 @@ func (p *Proxy) session(ctx context.Context, h *framing.Hello) (*session, error)
 	if err := p.seen.Check(h, now.Unix()); err != nil {
 		return nil, err
 	}
-	if _, gone := p.gone[h.Token]; gone {
-		return nil, fmt.Errorf("the connection has ended")
-	}
 	p.mu.Lock()
 	s := p.sessions[h.Token]
 	p.mu.Unlock()
 	if s != nil {
 		return s, nil
 	}
+	if _, known := p.known[h.Token]; known {
+		return nil, errEnded
+	}
+	p.note(h.Token)
 	s, err := p.newSession(ctx, h.Token)
 	if err != nil {
 		return nil, err
 	}
 	go s.pump()
-	context.AfterFunc(s.ctx, func() { p.forget(h.Token) })
+	context.AfterFunc(s.ctx, func() {
+		p.guard.Lock()
+		defer p.guard.Unlock()
+		p.note(h.Token)
+	})
 	time.AfterFunc(openTime, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -147,18 +159,19 @@ func (p *Proxy) session(ctx context.Context, h *framing.Hello) (*session, error)
 	return s, nil
 }
 
-// forget notes that a connection has ended, for as long as one of its
-// subflows may still be on its way.
-func (p *Proxy) forget(t token) {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	p.gone[t] = time.Now()
-	if len(p.gone) < 1<<14 {
+// errEnded is a subflow of a connection that is no more.
+var errEnded = errors.New("the connection has ended")
+
+// note remembers a connection for as long as one of its subflows may still be
+// on its way after its end.
+func (p *Proxy) note(t token) {
+	p.known[t] = time.Now()
+	if len(p.known) < 1<<14 {
 		return
 	}
-	for t, at := range p.gone {
+	for t, at := range p.known {
 		if time.Since(at) > framing.Tolerance*time.Second {
-			delete(p.gone, t)
+			delete(p.known, t)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,8 +67,17 @@ func (w *carrierWire) run() {
 		w.mu.Lock()
 		w.conns = append(w.conns, a, b)
 		w.mu.Unlock()
-		go w.pass(a, b)
-		go w.pass(b, a)
+		go func() {
+			var both sync.WaitGroup
+			both.Go(func() { w.pass(a, b) })
+			both.Go(func() { w.pass(b, a) })
+			both.Wait()
+			a.Close()
+			b.Close()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.conns = slices.DeleteFunc(w.conns, func(c net.Conn) bool { return c == net.Conn(a) || c == b })
+		}()
 	}
 }
 

@@ -180,7 +180,10 @@ func (r *Router) Serve(ctx context.Context, l *net.TCPListener, target func(*net
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("multipath: accept a client: %w", err)
+			// Out of descriptors, most likely: who comes waits.
+			r.log.Warn("multipath: accept a client", "error", err)
+			time.Sleep(10 * time.Millisecond)
+			continue
 		}
 		clients.Add(1)
 		go func() {
