@@ -139,6 +139,10 @@ func plains(of ...any) (all []*profiles.Profile, err error) {
 	return all, err
 }
 
+// satelliteWarm is how long BBR takes over 600 ms: 8 s to double its way up,
+// and as long again to come through the queue that it has filled then.
+const satelliteWarm = 25 * time.Second
+
 // multipathSatellite sums a satellite with a near path, and two satellites,
 // with windows by the rule.
 func multipathSatellite(ctx context.Context, b *Bench) error {
@@ -154,7 +158,7 @@ func multipathSatellite(ctx context.Context, b *Bench) error {
 		err = together(ctx, carriers.Options{Custom: two}, func(l *carriers.Lab) error {
 			var got []float64
 			for range b.Rounds {
-				mbps, err := sample(ctx, l.Bulk, 10*time.Second)
+				mbps, err := sample(ctx, l.Bulk, satelliteWarm)
 				if err != nil {
 					return err
 				}

@@ -64,7 +64,8 @@ type Lab struct {
 }
 
 // loaded is how much longer than idle a round trip is taken to get when the
-// carriers are full, for the window: queues of an eNodeB hold that much.
+// carriers are full, for the window: queues of an eNodeB hold that much. Over
+// a satellite it is twice as long as idle (BBR keeps two rounds in flight).
 const loaded = 250 * link.Millisecond
 
 // Up makes a lab. What it cannot finish it takes down again.
@@ -119,9 +120,9 @@ func (l *Lab) window() link.Size {
 	var rtt link.Duration
 	for _, p := range l.Profiles {
 		sum += max(p.Expect.Up, p.Expect.Down)
-		rtt = max(rtt, p.Expect.RTT)
+		rtt = max(rtt, p.Expect.RTT+loaded, 2*p.Expect.RTT)
 	}
-	return max(multipath.Window(sum, rtt+loaded), 4<<20)
+	return max(multipath.Window(sum, rtt), 4<<20)
 }
 
 // at is the address of a side on carrier i: side 1 is the router's.

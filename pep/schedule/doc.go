@@ -138,12 +138,15 @@ func (s *Snapshot) Available(i int) bool {
 // Slack is how long a socket must be able to send on its own: whoever decides
 // looks again after some milliseconds, on a busy machine later. A socket that
 // runs dry meanwhile loses the time, and its congestion control takes the
-// sender's silence for the path's rate.
+// sender's silence for the path's rate: BBR would end its start for good. A
+// far path, where a little waiting is nothing beside its round trip, may hold
+// an eighth of its window.
 const Slack = 10 * link.Millisecond
 
-// slack is what the path sends in Slack, in bytes.
+// slack is what the path may hold unsent, in bytes.
 func (p *Path) slack() int {
-	return int(math.Max(p.window()/p.seconds(), float64(p.Rate)/8) * Slack.Seconds())
+	rate := math.Max(p.window()/p.seconds(), float64(p.Rate)/8)
+	return int(math.Max(rate*Slack.Seconds(), p.window()/8))
 }
 
 // fits reports whether a new chunk is there and within the peer's window.

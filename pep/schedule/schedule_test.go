@@ -39,7 +39,8 @@ func TestAvailable(t *testing.T) {
 		{"one packet of window, one waits", func(p *Path) { p.Inflight, p.NotSent = 9, 1000 }, false},
 		{"what goes in 10 ms waits", func(p *Path) { p.NotSent = 5000 }, true}, // 10,000 bytes in 20 ms
 		{"more than that waits", func(p *Path) { p.NotSent = 5001 }, false},
-		{"more than a chunk waits, far", func(p *Path) { p.SRTT, p.NotSent = 200*ms, 1001 }, false},
+		{"an eighth of the window waits, far", func(p *Path) { p.SRTT, p.NotSent = 200*ms, 1250 }, true},
+		{"more than that waits, far", func(p *Path) { p.SRTT, p.NotSent = 200*ms, 1251 }, false},
 		{"socket full", func(p *Path) { p.Full = true }, false},
 		{"timeout", func(p *Path) { p.State = Loss }, false},
 		{"silent", func(p *Path) { p.State = Stale }, false},
