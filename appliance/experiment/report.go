@@ -70,6 +70,40 @@ func (o Outcome) Write(s *Store) error {
 	return errors.Join(errs...)
 }
 
+// Text is a table of the figures that the report begins with, columns set
+// apart by tabs: means and differences from the baseline.
+func (o Outcome) Text() string {
+	var b strings.Builder
+	for _, p := range o.Experiment.Profiles {
+		main, _ := o.rows(p)
+		fmt.Fprint(&b, p)
+		for _, s := range o.Experiment.Settings {
+			fmt.Fprint(&b, "\t", s.Name)
+		}
+		b.WriteByte('\n')
+		for _, r := range main {
+			fmt.Fprint(&b, title(r.Metric))
+			for _, c := range r.Cells {
+				b.WriteString("\t" + c.text())
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// text is a mean, and in brackets its change where that is clear.
+func (c box) text() string {
+	if c.Estimate == nil {
+		return "–"
+	}
+	text := quantity(c.Metric, c.Estimate.Mean) + interval(c.Metric, *c.Estimate)
+	if c.Difference != nil && c.Difference.Clear() && c.Difference.Percent != 0 {
+		text += fmt.Sprintf(" (%+.0f %%)", c.Difference.Percent)
+	}
+	return text
+}
+
 func (o Outcome) json(b *bytes.Buffer) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)

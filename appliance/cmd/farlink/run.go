@@ -200,6 +200,11 @@ func (x *experimenting) measure(c *cobra.Command, e *experiment.Experiment, s *e
 			return bad
 		}
 	} else {
+		t := table(c.OutOrStdout())
+		fmt.Fprint(t, o.Text())
+		if bad := t.Flush(); bad != nil {
+			return bad
+		}
 		fmt.Fprintf(c.OutOrStdout(), "%d of %d cells passed\n%s\n", o.Passed, o.Cells, s.Path("report.html"))
 	}
 	switch {
