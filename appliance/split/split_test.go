@@ -193,7 +193,7 @@ func TestAgainAtOnce(t *testing.T) {
 	if err := r.path.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := split.Open(split.Config{Name: r.Name(), Netns: r.Box, A: r.PortA, B: r.PortB, Sides: split.Sides{Near: true}, Command: proxyCommand})
+	again, err := split.Open(split.Config{Name: r.Name(), Netns: r.Box, A: r.PortA, B: r.PortB, Sides: split.Sides{Near: true}, Command: split.Command})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,11 +177,12 @@ func (e *Engine) ask(a ask) (answer, error) {
 	case <-e.heard:
 	}
 	select {
-	case r := <-c: // its last words
+	case r := <-c: // its last words, which are there by now if it had any
 		return r, r.err()
-	case <-e.done:
-		return answer{}, fmt.Errorf("engine of pair %s ended: %w", e.config.Pair, e.Err())
+	default:
 	}
+	<-e.done
+	return answer{}, fmt.Errorf("engine of pair %s ended: %w", e.config.Pair, e.Err())
 }
 
 // Report returns how the engine found ports and machine when it started.
