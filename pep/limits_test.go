@@ -1,0 +1,55 @@
+package pep
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMany: connections opened and closed, many at a time, leave no flow and
+// no descriptor behind.
+func TestMany(t *testing.T) {
+	r := newRig(t, splitAll())
+	x := &trial{a: r.A, b: r.B}
+	if got := x.many(50, true); got != "50 good" { // what the process keeps for good
+		t.Fatal(got)
+	}
+	before := openFiles(t, r.proxy.PID())
+	const n = 1000
+	if got := x.many(n, true); got != fmt.Sprintf("%d good", n) {
+		t.Errorf("%s of %d", got, n)
+	}
+	waitFor(t, func() bool { s, err := r.proxy.Status(); return err == nil && s.Flows == 0 })
+	// Pipes are pooled: two descriptors each, pipesKept at most.
+	if after := openFiles(t, r.proxy.PID()); after-before > 200 {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+func openFiles(t *testing.T, pid int) int {
+	t.Helper()
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// TestOverLimit: beyond the limit connections cross unsplit, and are counted.
+func TestOverLimit(t *testing.T) {
+	c := splitAll()
+	c.Flows = 3
+	r := newRig(t, c)
+	for range 3 {
+		r.connect(t, false)
+	}
+	waitFor(t, func() bool { s, err := r.proxy.Status(); return err == nil && s.Flows == 3 })
+	time.Sleep(50 * time.Millisecond) // until the programs are told
+	client, server := r.connect(t, false)
+	exchange(t, client, server, "unsplit")
+	s, err := r.proxy.Status()
+	if err != nil || s.Flows != 3 || s.Intercept.OverLimit == 0 {
+		t.Errorf("%+v, %v; want 3 flows and one over the limit", s, err)
+	}
+}
