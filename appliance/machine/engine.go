@@ -19,7 +19,7 @@ import (
 )
 
 // silence is how long the engine's figures may be old before it counts as
-// hung: it publishes each 100 ms, and beats oftener.
+// hung: it publishes each 100 ms at least.
 const silence = 500 * link.Millisecond
 
 // Engines are engines that drive the real ports, each a process of its

@@ -151,7 +151,7 @@ func (m *machine) openWay(w link.Way) error {
 		way: w, rx: m.xsks[port], tx: m.xsks[1-port], store: m.stores[w], wait: m.waits[w],
 		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
 		beat: func(now int64) { m.wire.Beat(port, now) },
-		spin: int64(m.config.Spin), nap: int64(m.config.Patience) / 3, priority: m.config.Priority, yield: page.yield, em: m.em, locked: m.em.Coupled(),
+		spin: int64(m.config.Spin), nap: min(int64(m.config.Patience)/3, bookEvery), priority: m.config.Priority, yield: page.yield, em: m.em, locked: m.em.Coupled(),
 		teller: teller{feed: m.feed},
 	}
 	m.loops[w] = l

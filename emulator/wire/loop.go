@@ -17,7 +17,7 @@ const (
 	maxFrame    = 9216 + 22   // bytes; room for two tags and the header beside a jumbo payload
 	minFrame    = 14          // an Ethernet header
 	beatEvery   = 1_000_000   // ns
-	bookEvery   = 100_000_000 // ns between publications
+	bookEvery   = 100_000_000 // ns between publications at most
 	longestStep = 1_000_000_000
 )
 
@@ -61,7 +61,7 @@ type loop struct {
 	booked    int64
 	sleepTo   atomic.Int64
 	spin      int64 // Config.Spin, ns
-	nap       int64 // longest sleep, so that beats come well within the patience, ns
+	nap       int64 // longest sleep and time between publications, well within the patience, ns
 	priority  int   // Config.Priority
 	mark      mark
 	delays    recent // of this interval
@@ -89,7 +89,7 @@ func (l *loop) run() {
 			l.beaten = l.now
 			l.beat(l.now)
 		}
-		if l.now-l.booked >= bookEvery {
+		if l.now-l.booked >= l.nap {
 			l.publish()
 		}
 		if l.telling() {
@@ -186,7 +186,7 @@ func (l *loop) horizon() (to, spin int64) {
 	}
 	// One wake-up for beat and book: each costs the runtime's monitor some
 	// 300 us of looking around.
-	to = min(l.booked+bookEvery, l.now+l.nap)
+	to = l.booked + l.nap
 	if l.store.frames > 0 || l.locked && l.other.store.frames > 0 {
 		if t := l.em.Next(l.way); t != link.Never {
 			to = min(to, int64(t)+l.epoch)

@@ -41,7 +41,8 @@ type Way struct {
 	Down     bool          // the port to leave by is down or gone
 }
 
-// Interval is the last interval of publication, about 100 ms.
+// Interval is the last interval of publication: a third of the patience, 100 ms at
+// most.
 type Interval struct {
 	From, To      link.Time
 	In, InBytes   uint64
