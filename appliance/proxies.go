@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"farlink/pep"
 	"farlink/profiles"
@@ -216,9 +217,13 @@ func (w PEP) String() string {
 	return "no proxies"
 }
 
+// unsettled is how long a pair may be in FAULT before a change of its proxies
+// counts as failed: the next attempt may well succeed.
+const unsettled = 5 * time.Second
+
 // settled waits until the engine runs on the path that is wanted.
 func (p *pair) settled(ctx context.Context) error {
-	for {
+	for began := time.Now(); ; {
 		var running bool
 		if err := p.ask(ctx, func() { running = p.engine != nil && !p.otherPath }); err != nil {
 			return err
@@ -229,7 +234,7 @@ func (p *pair) settled(ctx context.Context) error {
 		p.mu.Lock()
 		word, why := p.state.Word, p.state.Why
 		p.mu.Unlock()
-		if word == Fault {
+		if word == Fault && time.Since(began) > unsettled {
 			return NotReady{p.cfg.Name, why}
 		}
 		pause(ctx, firstRetry/5)

@@ -84,7 +84,11 @@ const patienceWithProxy = 20 * time.Second
 func (p *Process) ask(q request) (a answer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.conn.SetDeadline(time.Now().Add(patienceWithProxy)); err != nil {
+	patience := patienceWithProxy
+	if q.Verb == "stop" {
+		patience = time.Second // it is killed if it does not answer
+	}
+	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return a, fmt.Errorf("ask the proxy to %s: %w", q.Verb, err)
 	}
 	if err := p.encoder.Encode(q); err != nil {
@@ -135,11 +139,17 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Stop ends the proxy: split connections are reset, the interception stays a
 // wire.
 func (p *Process) Stop() error {
+	select {
+	case <-p.done: // gone already: there is nothing to stop
+		p.conn.Close()
+		return nil
+	default:
+	}
 	_, err := p.ask(request{Verb: "stop"})
 	p.conn.Close()
 	select {
 	case <-p.done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(2 * time.Second):
 		err = errors.Join(err, p.command.Process.Kill())
 		<-p.done
 	}

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"farlink/appliance"
 	"farlink/appliance/split"
@@ -68,19 +69,37 @@ type proxiedEngine struct {
 	err  error // why done
 }
 
-// newProxied also ends when a proxy does: both are then started again.
+// newProxied follows engine and proxies. A proxy that ends is started again,
+// while its namespace is a wire; only if that fails again and again does the
+// engine end with it, so that the whole path is made anew.
 func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
 	p := &proxiedEngine{wireEngine: e, path: path, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		select {
-		case <-e.Done():
-			p.err = e.Err()
-		case side := <-path.Ended():
-			p.err = fmt.Errorf("%s proxy ended", side)
+		for p.err == nil {
+			select {
+			case <-e.Done():
+				p.err = e.Err()
+				return
+			case side := <-path.Ended():
+				p.err = p.revive(side)
+			}
 		}
 	}()
 	return p
+}
+
+// revivals is how often a proxy is started again in a row.
+const revivals = 5
+
+func (e *proxiedEngine) revive(side string) (err error) {
+	for i := range revivals {
+		if err = e.path.Revive(side); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond << i)
+	}
+	return fmt.Errorf("%s proxy ended, and does not start again: %w", side, err)
 }
 
 // Done is closed when the engine or a proxy has ended by itself.

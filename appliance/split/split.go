@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -60,6 +61,9 @@ type Path struct {
 	sides  []*side
 	feed   *congestion.Feed
 	ended  chan string
+
+	mu     sync.Mutex // of the sides' proxies and config.PEP
+	closed bool
 }
 
 // side is one proxy and the wire between it and its test port.
@@ -109,7 +113,7 @@ func (p *Path) Feed() string { return feedPin(p.config.Name) }
 // Open makes the namespaces and starts the proxies; frames reach them after
 // Join. What it cannot finish it takes down again.
 func Open(c Config) (*Path, error) {
-	p := &Path{config: c, ended: make(chan string, 2)}
+	p := &Path{config: c, ended: make(chan string, 16)}
 	if c.Sides.Near {
 		p.sides = append(p.sides, newSide(c, "near", c.A))
 	}
@@ -148,15 +152,38 @@ func (p *Path) open(s *side) error {
 	if err != nil {
 		return err
 	}
+	return p.start(s)
+}
+
+// start starts the process of a side's proxy.
+func (p *Path) start(s *side) error {
 	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins(), Feed: p.Feed(), Way: s.way()}
-	if s.proxy, err = pep.Start(p.config.Command(), at, p.config.PEP); err != nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.New("the path is closed")
+	}
+	proxy, err := pep.Start(p.config.Command(), at, p.config.PEP)
+	if err != nil {
 		return err
 	}
+	s.proxy = proxy
 	go func() {
-		<-s.proxy.Done()
+		<-proxy.Done()
 		p.ended <- s.name
 	}()
 	return nil
+}
+
+// Revive starts the proxy of a side whose process has ended. Until then its
+// namespace was a wire; connections that are new are split again.
+func (p *Path) Revive(side string) error {
+	for _, s := range p.sides {
+		if s.name == side {
+			return p.start(s)
+		}
+	}
+	return fmt.Errorf("no %s proxy", side)
 }
 
 // Ended yields the side of a proxy whose process has ended.
@@ -211,6 +238,9 @@ func (p *Path) Ends() (a, b string) {
 
 // Configure puts a configuration in force at every proxy.
 func (p *Path) Configure(c pep.Config) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.config.PEP = c // also for one that is started again
 	var all error
 	for _, s := range p.sides {
 		if err := s.proxy.Configure(c); err != nil {
@@ -222,6 +252,8 @@ func (p *Path) Configure(c pep.Config) error {
 
 // Proxies calls yield with each proxy and its side, "near" or "far".
 func (p *Path) Proxies(yield func(side string, proxy *pep.Process)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, s := range p.sides {
 		yield(s.name, s.proxy)
 	}
@@ -230,6 +262,9 @@ func (p *Path) Proxies(yield func(side string, proxy *pep.Process)) {
 // Close stops the proxies and removes what Open made; the test ports are as
 // they were.
 func (p *Path) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
 	var all error
 	for _, s := range p.sides {
 		if s.proxy != nil {
@@ -307,6 +342,8 @@ func onThread(f func() error) error {
 
 // Alive reports whether every proxy's process runs.
 func (p *Path) Alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, s := range p.sides {
 		select {
 		case <-s.proxy.Done():

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,3 +203,40 @@ func TestAgainAtOnce(t *testing.T) {
 
 // Name is the lab's and the pair's.
 func (r *rig) Name() string { return strings.TrimSuffix(r.Box, "-box") }
+
+// TestRevive: while a proxy is dead its namespace is a wire; started again it
+// splits what comes new.
+func TestRevive(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "terrestrial/fibre")
+	r.fetch(t, 1000)
+	r.path.Proxies(func(side string, p *pep.Process) {
+		if side == "near" {
+			syscall.Kill(p.PID(), syscall.SIGKILL)
+		}
+	})
+	if side := <-r.path.Ended(); side != "near" {
+		t.Fatalf("%s ended, want near", side)
+	}
+	if r.path.Alive() {
+		t.Error("alive with a dead proxy")
+	}
+	r.fetch(t, 1000) // over a wire and the far proxy
+	start := time.Now()
+	if err := r.path.Revive("near"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("started again after %v", took)
+	}
+	r.fetch(t, 1000)
+	r.path.Proxies(func(side string, p *pep.Process) {
+		want := uint64(1) // of the one that was started again
+		if side == "far" {
+			want = 3
+		}
+		if s, err := p.Status(); err != nil || s.Accepted != want {
+			t.Errorf("%s split %d connections, %v; want %d", side, s.Accepted, err, want)
+		}
+	})
+}
