@@ -47,4 +47,7 @@ var about = map[string]string{
 	"pep-step":            "proxies over a rate that steps",
 	"pep-dama":            "proxies over links granted on demand",
 	"pep-fair":            "connections that share a proxied link",
+	"pep-relay":           "TCP through a proxy, beside a redirect in the kernel, one stream and ten",
+	"pep-latency":         "what a split adds to a round trip",
+	"pep-flows":           "thousands of connections at once, and how fast new ones come",
 }
