@@ -177,11 +177,7 @@ func (b *Bearer) discard(tti int64) {
 // blockBits is the transport block that prb resource blocks carry in a TTI
 // at the CQI known then.
 func (b *Bearer) blockBits(tti int64, prb int) int {
-	index := &downITBS
-	if b.way == link.Up {
-		index = &upITBS
-	}
-	return TBS(int(index[MCS(b.channel.report(tti))]), prb) * b.ue.cell.cfg.Layers
+	return int(b.ue.cell.sizes[b.way][b.channel.report(tti)][prb])
 }
 
 // send fills one block on up to prb resource blocks of a carrier and returns

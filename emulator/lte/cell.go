@@ -17,6 +17,20 @@ type Cell struct {
 	ways    [2]resource
 	load    background
 	metrics metrics
+	sizes   [2]sizes
+}
+
+// sizes are the transport blocks of a way in bits, all layers together, by
+// CQI and number of resource blocks.
+type sizes [16][101]int32
+
+func newSizes(index *[29]uint8, c *Config) (s sizes) {
+	for cqi := range s {
+		for prb := range c.PRB + 1 {
+			s[cqi][prb] = int32(TBS(int(index[MCS(cqi)]), prb) * c.Layers)
+		}
+	}
+	return s
 }
 
 // resource is what one way of the cell has, per component carrier.
@@ -42,6 +56,7 @@ func NewCell(cfg Config, draw link.Draw) *Cell {
 	}
 	c.ways[link.Down].share = cfg.Background.DownShare
 	c.ways[link.Up].share = cfg.Background.UpShare
+	c.sizes = [2]sizes{link.Down: newSizes(&downITBS, &cfg), link.Up: newSizes(&upITBS, &cfg)}
 	c.load = newBackground(cfg.Background, draw.Sub("background"))
 	return c
 }
@@ -110,10 +125,16 @@ func (c *Cell) schedule(w link.Way, tti int64) {
 	for _, u := range c.ues {
 		ready = u.bearers[w].prepare(tti) || ready
 	}
-	active := c.load.at(tti)
+	if !ready {
+		for i := range r.carriers {
+			r.carriers[i].taken[tti&255] = 0
+		}
+		return
+	}
+	active, reserved := c.load.at(tti), c.reserved(r, tti)
 	for i := range r.carriers {
 		taken := &r.carriers[i].taken[tti&255]
-		free := c.cfg.PRB - int(*taken) - c.reserved(r, tti)
+		free := c.cfg.PRB - int(*taken) - reserved
 		*taken = 0
 		for ready && free > 0 {
 			b := c.choose(w, tti, active)

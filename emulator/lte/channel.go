@@ -24,8 +24,9 @@ type channel struct {
 	line   float64 // amplitude of the line of sight
 	spread float64 // amplitude of the scattered part
 
-	reportAt int64 // TTI of the report in cqi; -1 is none yet
-	cqi      int
+	period, delay int64    // of reports, in TTIs
+	known         [2]int64 // TTIs, from and to before, in which cqi is what the cell knows
+	cqi           int
 }
 
 const (
@@ -38,7 +39,8 @@ const (
 )
 
 func newChannel(r Radio, draw link.Draw) channel {
-	c := channel{radio: r, mean: r.SINR, fade: draw.Sub("fade"), noise: draw.Sub("shadow"), slot: -1, reportAt: -1}
+	c := channel{radio: r, mean: r.SINR, fade: draw.Sub("fade"), noise: draw.Sub("shadow"), slot: -1}
+	c.period, c.delay = int64(r.CQIPeriod)/ms, int64(r.CQIDelay)/ms
 	if r.Distance > 0 {
 		c.mean = pathSINR(r.Distance)
 	}
@@ -111,10 +113,13 @@ func (c *channel) fading(tti int64) float64 {
 // report returns the CQI that the cell knows in a TTI: the last periodic one
 // that is old enough.
 func (c *channel) report(tti int64) int {
-	period, delay := int64(c.radio.CQIPeriod)/ms, int64(c.radio.CQIDelay)/ms
-	at := max(0, (tti-delay)/period*period)
-	if at != c.reportAt {
-		c.reportAt, c.cqi = at, CQI(c.sinr(at))
+	if tti < c.known[0] || tti >= c.known[1] {
+		at := max(0, (tti-c.delay)/c.period*c.period)
+		c.known = [2]int64{at + c.delay, at + c.delay + c.period}
+		if at == 0 { // known from the start
+			c.known[0] = 0
+		}
+		c.cqi = CQI(c.sinr(at))
 	}
 	return c.cqi
 }
