@@ -234,6 +234,9 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 // then those that come. Close it.
 func (b *Box) Subscribe(after uint64) *Subscription { return b.bus.subscribe(after) }
 
+// Tell makes something known that happened outside of the pairs' loops.
+func (b *Box) Tell(e Event) { b.bus.publish(e) }
+
 // Engine returns the engine that drives a pair now, nil if none does.
 func (b *Box) Engine(pair string) Engine {
 	p, err := b.pair(pair)

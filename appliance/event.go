@@ -20,6 +20,7 @@ const (
 	KindPort     Kind = "port"     // a port lost its carrier or got it back
 	KindEngine   Kind = "engine"   // an engine started, died, was started again
 	KindVerdict  Kind = "verdict"  // the ledger's verdict changed
+	KindStorage  Kind = "storage"  // the disk takes samples or captures no more, or does again
 	KindShutdown Kind = "shutdown" // the daemon stops
 )
 

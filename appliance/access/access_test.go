@@ -245,3 +245,38 @@ func TestPasswordHash(t *testing.T) {
 		}
 	}
 }
+
+// A token that cannot be written off goes on, and the answer says so.
+func TestRevokeWithoutDisk(t *testing.T) {
+	dir := t.TempDir()
+	k := open(t, dir, newClock())
+	secret, _, err := k.Mint("ci", Drive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _, err := k.LoginToken(secret, "1.2.3.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Revoke("ci"); err == nil {
+		t.Fatal("revoked without a disk to write it on")
+	}
+	if _, ok := k.Token(secret); !ok {
+		t.Error("the token is dead, though the answer said it is not")
+	}
+	if _, ok := k.Session(session); !ok {
+		t.Error("its session is dead")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Revoke("ci"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := k.Token(secret); ok {
+		t.Error("the token opens after it was revoked")
+	}
+}

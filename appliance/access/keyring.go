@@ -193,7 +193,9 @@ func (k *Keyring) Mint(name string, scope Scope) (secret string, t Token, err er
 	return secret, t, nil
 }
 
-// Revoke ends a token and the sessions made with it.
+// Revoke ends a token and the sessions made with it. After an error nothing
+// has changed: a token that is dead until the next start only would come back
+// unnoticed.
 func (k *Keyring) Revoke(name string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -205,8 +207,12 @@ func (k *Keyring) Revoke(name string) error {
 		return ErrFixed
 	}
 	delete(k.tokens, t.hash)
+	if err := k.save(); err != nil {
+		k.tokens[t.hash] = t
+		return err
+	}
 	k.dropSessions(name)
-	return k.save()
+	return nil
 }
 
 func (k *Keyring) named(name string) (Token, bool) {

@@ -74,7 +74,9 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	w := &who{Caller: s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())}
 	ctx = huma.WithValue(ctx, whoKey{}, w)
-	defer func() { s.counts.Request(op.OperationID, ctx.Status()) }()
+	// huma knows no status of an answer that is streamed; the writer does.
+	status := humagin.Unwrap(ctx).Writer.Status
+	defer func() { s.counts.Request(op.OperationID, status()) }()
 	if p := s.barred(op, w.Caller); p != nil {
 		answer(ctx, p)
 		return
@@ -90,7 +92,7 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	}
 	next(ctx)
 	if kind != reads {
-		s.book(op, w, ctx.Status())
+		s.book(op, w, status())
 		s.hub.Kick()
 	}
 }

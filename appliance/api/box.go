@@ -34,6 +34,8 @@ type Box interface {
 	Engine(pair string) appliance.Engine
 	// Subscribe gives events: those after an id, then those that come.
 	Subscribe(after uint64) *appliance.Subscription
+	// Tell makes an event known.
+	Tell(e appliance.Event)
 
 	// Profiles lists the profiles by name.
 	Profiles() ([]appliance.ProfileInfo, error)

@@ -212,7 +212,7 @@ func (s *Server) save(r *capture.Recorder, pair, why string) {
 	s.taps.mu.Unlock()
 	id := s.Now().UTC().Format("20060102T150405.000") + "-" + pair
 	if err := s.write(r, id, pair+": "+why); err != nil {
-		s.Log.Error("capture", "trigger", why, "error", err)
+		s.Box.Tell(appliance.Event{Kind: appliance.KindStorage, Pair: pair, Text: fmt.Sprintf("capture not saved (%s): %v", why, err)})
 		return
 	}
 	s.hub.Publish("capture", CaptureSaved{ID: id, Pair: pair, Why: why})

@@ -45,8 +45,8 @@ func (s *Server) Run(ctx context.Context) error {
 			now := s.Box.State()
 			sample := run.Between(old, now)
 			s.past.Add(sample)
-			if err := s.runs.Add(sample, now); err != nil {
-				s.Log.Error("run", "error", err)
+			for _, n := range s.runs.Add(sample, now) {
+				s.Box.Tell(appliance.Event{Kind: appliance.KindStorage, Pair: n.Pair, Text: n.Text})
 			}
 			s.hub.Publish("sample", sample)
 			s.notice(now)

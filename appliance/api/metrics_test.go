@@ -15,6 +15,8 @@ func TestMetrics(t *testing.T) {
 		appliance.Reading{Link: "main", Way: "down", Name: "queue_bytes", Value: 2500})
 	b.ask(driveToken, "PUT", "/api/v1/link", `{"profile":"clear","seed":7}`)
 	b.ask(driveToken, "PUT", "/api/v1/lease", `{}`)
+	b.ask(driveToken, "GET", "/api/v1/capture/pcap", "") // a stream: huma itself knows no status of it
+	b.ask(driveToken, "PATCH", "/api/v1/link", `{"seed":8}`)
 	body := b.ask(readToken, "GET", "/metrics", "").body
 	for _, line := range []string{
 		`farlink_pair_state{pair="main",word="EMULATING"} 1`,
@@ -41,6 +43,8 @@ func TestMetrics(t *testing.T) {
 		`farlink_stream_clients 0`,
 		`farlink_stream_dropped_total 0`,
 		`farlink_api_requests_total{code="200",operation="put-link"} 1`,
+		`farlink_api_requests_total{code="200",operation="patch-link"} 1`,
+		`farlink_api_requests_total{code="200",operation="get-capture-pcap"} 1`,
 		`farlink_build_info{go="`,
 		`farlink_start_time_seconds 1.`,
 		`farlink_link_info{hash="`,
@@ -48,6 +52,9 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(body, "\n"+line) {
 			t.Errorf("no line %s", line)
 		}
+	}
+	if strings.Contains(body, `code="0"`) {
+		t.Error("a request is counted that had no status")
 	}
 	for _, line := range strings.Split(body, "\n") {
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "farlink_") {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -163,14 +164,14 @@ func (s *Server) stopRun(id string) (*runOutput, error) {
 			err = s.runs.Captured(id)
 		}
 		if err != nil {
-			s.Log.Error("capture of a run", "run", id, "error", err)
+			s.Box.Tell(appliance.Event{Kind: appliance.KindStorage, Pair: r.Pair, Text: fmt.Sprintf("run %s: capture of its end not saved: %v", id, err)})
 		}
 		r.Capture = err == nil
 	}
 	return &runOutput{r}, nil
 }
 
-// keep makes a file and has it written.
+// keep makes a file and has it written, whole or not at all.
 func keep(path string, write func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -179,7 +180,10 @@ func keep(path string, write func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 func (s *Server) deleteRun(ctx context.Context, in *RunInput) (*struct{}, error) {

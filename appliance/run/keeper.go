@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +24,8 @@ const (
 	documentAs = "run.json"
 	seriesAs   = "series.jsonl"
 	captureAs  = "tail.pcapng"
+	newAs      = ".new"          // behind the name of a document that is being written
+	retryAfter = 5 * time.Second // what could not be written is tried again
 )
 
 // Errors of a Keeper.
@@ -48,14 +49,6 @@ type Keeper struct {
 
 	mu   sync.Mutex
 	runs map[string]*tape
-}
-
-// tape is a run with what it needs while it goes on.
-type tape struct {
-	Run
-	file *os.File
-	open []Dated // what the next sample by the second is made of
-	last time.Time
 }
 
 // Open reads the runs of the directory dir; "" keeps none. Runs that went on
@@ -86,7 +79,16 @@ func Open(dir string, now func() time.Time) (*Keeper, error) {
 		}
 		k.runs[t.ID] = t
 	}
-	return k, nil
+	return k, k.sweep()
+}
+
+// sweep removes documents that a killed or a full box left half written.
+func (k *Keeper) sweep() error {
+	left, err := filepath.Glob(filepath.Join(k.dir, "*", documentAs+newAs))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
 }
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -100,10 +102,13 @@ func (k *Keeper) save(t *tape) error {
 		return fmt.Errorf("run %s: %w", t.ID, err)
 	}
 	file := k.path(t.ID, documentAs)
-	if err := os.WriteFile(file+".new", append(b, '\n'), 0o644); err != nil {
-		return fmt.Errorf("run %s: %w", t.ID, err)
+	err = os.WriteFile(file+newAs, append(b, '\n'), 0o644)
+	if err == nil {
+		err = os.Rename(file+newAs, file)
 	}
-	if err := os.Rename(file+".new", file); err != nil {
+	t.unsaved, t.tried = err != nil, k.now()
+	if err != nil {
+		os.Remove(file + newAs) // it may not be there
 		return fmt.Errorf("run %s: %w", t.ID, err)
 	}
 	return nil
@@ -137,28 +142,30 @@ func (k *Keeper) Begin(id, title, by string, p appliance.PairState) (Run, error)
 	t := &tape{Run: Run{ID: id, Title: title, Pair: p.Name, By: by, Phase: Running, Begun: k.now().UTC(),
 		Want: p.Want, Links: p.Links, Verdict: appliance.Verdict{Word: appliance.Valid}, Marks: []Mark{}, Events: []appliance.Event{}}}
 	t.judge(p.Verdict)
-	if err := os.MkdirAll(filepath.Join(k.dir, id), 0o755); err != nil {
-		return Run{}, fmt.Errorf("run %s: %w", id, err)
-	}
-	f, err := os.OpenFile(k.path(id, seriesAs), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return Run{}, fmt.Errorf("run %s: %w", id, err)
-	}
-	t.file = f
-	if err := k.save(t); err != nil {
-		return Run{}, errors.Join(err, f.Close())
+	if err := k.make(t); err != nil {
+		return Run{}, errors.Join(err, os.RemoveAll(filepath.Join(k.dir, id)))
 	}
 	k.runs[id] = t
 	return t.copy(), nil
 }
 
-func (t *tape) copy() Run {
-	r := t.Run
-	r.Marks, r.Events = slices.Clone(r.Marks), slices.Clone(r.Events)
-	return r
+// make makes the directory of a run with its series and its document.
+func (k *Keeper) make(t *tape) (err error) {
+	if err := os.MkdirAll(filepath.Join(k.dir, t.ID), 0o755); err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	if t.file, err = os.OpenFile(k.path(t.ID, seriesAs), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644); err != nil {
+		return fmt.Errorf("run %s: %w", t.ID, err)
+	}
+	if err := k.save(t); err != nil {
+		return errors.Join(err, t.file.Close())
+	}
+	return nil
 }
 
-// Stop ends a run; stopping one that has ended changes nothing.
+// Stop ends a run; stopping one that has ended changes nothing, but writes
+// what could not be written before. A run has ended even when its document
+// could not be written, which is what the error then says.
 func (k *Keeper) Stop(id string) (Run, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -166,12 +173,17 @@ func (k *Keeper) Stop(id string) (Run, error) {
 	switch {
 	case t == nil:
 		return Run{}, ErrNoRun
+	case t.Phase != Running && t.unsaved:
+		return t.copy(), k.save(t)
 	case t.Phase != Running:
 		return t.copy(), nil
 	}
 	t.Phase, t.Ended = Stopped, k.now().UTC()
-	err := t.flush()
-	return t.copy(), errors.Join(err, t.file.Close(), k.save(t))
+	t.flush(t.Ended)
+	if g := t.gap(); g != nil {
+		g.To = t.Ended
+	}
+	return t.copy(), errors.Join(t.file.Close(), k.save(t))
 }
 
 // Mark puts a mark into a run that goes on.
@@ -188,7 +200,11 @@ func (k *Keeper) Mark(id, text, by string) (Mark, error) {
 	now := k.now().UTC()
 	m := Mark{now, now.Sub(t.Begun).Seconds(), text, by}
 	t.Marks = append(t.Marks, m)
-	return m, k.save(t)
+	if err := k.save(t); err != nil {
+		t.Marks = t.Marks[:len(t.Marks)-1] // so that it can be sent again
+		return Mark{}, err
+	}
+	return m, nil
 }
 
 // Delete removes a run that has ended.
@@ -202,10 +218,10 @@ func (k *Keeper) Delete(id string) error {
 	case t.Phase == Running:
 		return ErrRunning
 	}
-	delete(k.runs, id)
 	if err := os.RemoveAll(filepath.Join(k.dir, id)); err != nil {
 		return fmt.Errorf("run %s: %w", id, err)
 	}
+	delete(k.runs, id)
 	return nil
 }
 
@@ -236,54 +252,30 @@ func (k *Keeper) List() []Run {
 	return all
 }
 
-// Add takes a sample into the runs that go on, with the state it is of.
-func (k *Keeper) Add(s Sample, st appliance.State) error {
+// Notice tells that the samples of a run can no longer be written, or can
+// again.
+type Notice struct{ Pair, Text string }
+
+// Add takes a sample into the runs that go on, with the state it is of. It
+// says once that a disk takes no samples any more, and once that it does
+// again.
+func (k *Keeper) Add(s Sample, st appliance.State) (news []Notice) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var all error
 	for _, t := range k.runs {
+		if t.unsaved && s.Time.Sub(t.tried) > retryAfter {
+			_ = k.save(t) // it stays unsaved, and whoever asked knows
+		}
 		i := slices.IndexFunc(s.Pairs, func(p PairSample) bool { return p.Name == t.Pair })
 		if t.Phase != Running || i < 0 || i >= len(st.Pairs) {
 			continue
 		}
-		all = errors.Join(all, t.add(s.Time, s.Pairs[i], st.Pairs[i]))
+		if text := t.add(s.Time, s.Pairs[i], st.Pairs[i]); text != "" {
+			news = append(news, Notice{t.Pair, text})
+			_ = k.save(t) // what it says of the gap; tried again when it fails
+		}
 	}
-	return all
-}
-
-func (t *tape) add(at time.Time, p PairSample, st appliance.PairState) error {
-	t.judge(st.Verdict)
-	t.Changed = t.Changed || !reflect.DeepEqual(t.Want, st.Want)
-	seconds := Every.Seconds()
-	if !t.last.IsZero() {
-		seconds = at.Sub(t.last).Seconds()
-	}
-	t.last = at
-	t.Down.add(p.Down, p.Lateness, seconds)
-	t.Up.add(p.Up, p.Lateness, seconds)
-	p.Readings = nil
-	t.open = append(t.open, Dated{at, p})
-	if t.Samples < fineMost || len(t.open) == perCoarse {
-		return t.flush()
-	}
-	return nil
-}
-
-// flush writes what is open as one sample.
-func (t *tape) flush() error {
-	if len(t.open) == 0 || t.Samples >= linesMost {
-		return nil
-	}
-	b, err := json.Marshal(fold(t.open))
-	t.open = t.open[:0]
-	if err == nil {
-		_, err = t.file.Write(append(b, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("run %s: %w", t.ID, err)
-	}
-	t.Samples++
-	return nil
+	return news
 }
 
 // Happened takes an event into the runs that go on.

@@ -199,7 +199,8 @@ svg { max-width: 100%; height: auto } .VALID { color: light-dark(#0d6b36, #5fd39
 {{range .Ways}}<tr><th>{{.Name}}</th><td>{{rate .Offered}}</td><td>{{rate .Delivered}}</td><td>{{.Packets}}</td><td>{{.Lost}}{{range $why, $n := .Causes}}<br>{{$why}} {{$n}}{{end}}</td><td>{{share .Totals}}</td><td>{{number .QueueMax}} ms</td><td>{{number .Late}} µs</td></tr>
 {{end}}</table>
 <h2>Over time</h2>
-{{.Figure}}
+{{range .Run.Gaps}}<p class="DEGRADED">From {{at $.Run .From}} to {{if .To.IsZero}}now{{else}}{{at $.Run .To}}{{end}} samples are missing ({{.Samples}}): {{.Why}}. The figures above have them all the same.</p>
+{{end}}{{.Figure}}
 {{if .Run.Marks}}<h2>Marks</h2><table>{{range .Run.Marks}}<tr><td>{{number .At}} s</td><td>{{.Text}}</td><td>{{.By}}</td></tr>{{end}}</table>{{end}}
 {{if .Run.Events}}<h2>Events</h2><table>{{$r := .Run}}{{range .Run.Events}}<tr><td>{{at $r .Time}}</td><td>{{.Kind}}</td><td>{{.Text}}</td><td>{{.By}}</td></tr>{{end}}</table>{{end}}
 <h2>Again</h2>
@@ -230,8 +231,8 @@ type (
 )
 
 // WriteJUnit writes what a test bench judges a run by: it was not cut short,
-// its figures may be trusted, the box lost nothing itself, and the link was
-// the same all along.
+// its figures may be trusted, the box lost nothing itself, the link was the
+// same all along, and no sample is missing.
 func WriteJUnit(out io.Writer, r Run) error {
 	s := junitSuite{Name: "farlink run " + r.ID, Time: strconv.FormatFloat(r.length().Seconds(), 'f', 1, 64), Stamp: r.Begun.UTC().Format("2006-01-02T15:04:05")}
 	judge := func(name string, ok bool, message string) {
@@ -248,6 +249,11 @@ func WriteJUnit(out io.Writer, r Run) error {
 	own := r.Down.Causes[EngineReason] + r.Up.Causes[EngineReason]
 	judge("no frame lost by the box", own == 0, fmt.Sprintf("%d frames", own))
 	judge("link unchanged", !r.Changed, "something else was asked of the pair during the run")
+	missing := 0
+	for _, g := range r.Gaps {
+		missing += g.Samples
+	}
+	judge("series complete", missing == 0, fmt.Sprintf("%d samples could not be written", missing))
 	if _, err := io.WriteString(out, xml.Header); err != nil {
 		return err
 	}

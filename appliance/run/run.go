@@ -36,6 +36,7 @@ type Run struct {
 	Marks   []Mark            `json:"marks"`
 	Events  []appliance.Event `json:"events"`
 	Samples int               `json:"samples"`
+	Gaps    []Gap             `json:"gaps,omitempty" doc:"Where samples are missing from the series: the disk did not take them. The totals have them all the same."`
 	Capture bool              `json:"capture" doc:"A capture of its last 30 s was kept."`
 }
 
@@ -46,6 +47,17 @@ type Mark struct {
 	Text string    `json:"text"`
 	By   string    `json:"by,omitempty"`
 }
+
+// Gap is a stretch of a run whose samples could not be written.
+type Gap struct {
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to,omitzero" doc:"Absent while it goes on."`
+	Samples int       `json:"samples" doc:"How many are missing."`
+	Why     string    `json:"why" doc:"What the disk said." example:"no space left on device"`
+}
+
+// gapsMost bounds the gaps kept apart; further ones lengthen the last.
+const gapsMost = 100
 
 // Totals are the figures of one way over a run.
 type Totals struct {

@@ -40,8 +40,8 @@ func feed(t *testing.T, k *Keeper, c *clock, p appliance.PairState, n int) {
 	for range n {
 		c.t = c.t.Add(Every)
 		s := PairSample{Name: p.Name, Lateness: 40, Down: WaySample{Offered: 12e6, Delivered: 10e6, Granted: 20e6, Packets: 100, Lost: 1, QueueMS: 3, Causes: map[string]uint64{"random": 1}}}
-		if err := k.Add(Sample{Time: c.t, Pairs: []PairSample{s}}, appliance.State{Pairs: []appliance.PairState{p}}); err != nil {
-			t.Fatal(err)
+		if news := k.Add(Sample{Time: c.t, Pairs: []PairSample{s}}, appliance.State{Pairs: []appliance.PairState{p}}); news != nil {
+			t.Fatal(news)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func reports(t *testing.T, r Run, samples []Dated) {
 		t.Fatal(err)
 	}
 	var s junitSuite
-	if err := xml.Unmarshal(b.Bytes(), &s); err != nil || s.Tests != 4 || s.Failures != 0 {
+	if err := xml.Unmarshal(b.Bytes(), &s); err != nil || s.Tests != 5 || s.Failures != 0 {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	r.Verdict = appliance.Verdict{Word: appliance.Invalid, Reason: "12 frames"}

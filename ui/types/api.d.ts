@@ -219,6 +219,16 @@ export interface FlowsOutputBody {
   total: number
 }
 
+export interface Gap {
+  from: string
+  /** How many are missing. */
+  samples: number
+  /** Absent while it goes on. */
+  to?: string
+  /** What the disk said. */
+  why: string
+}
+
 export interface Hello {
   /** Time between samples. */
   interval_ms: number
@@ -523,6 +533,8 @@ export interface Run {
   down: Totals
   ended?: string
   events: (Event)[]
+  /** Where samples are missing from the series: the disk did not take them. The totals have them all the same. */
+  gaps?: (Gap)[]
   /** Chosen by who began it. */
   id: string
   /** The links when it began. */

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"syscall"
+	"time"
+
+	"farlink/appliance"
+)
+
+// tape is a run with what it needs while it goes on.
+type tape struct {
+	Run
+	file *os.File
+	open []Dated // what the next sample by the second is made of
+	last time.Time
+
+	torn    bool      // the last line of the series has no end
+	unsaved bool      // the document on disk is behind
+	tried   time.Time // when it was last tried to write it
+}
+
+func (t *tape) copy() Run {
+	r := t.Run
+	r.Marks, r.Events, r.Gaps = slices.Clone(r.Marks), slices.Clone(r.Events), slices.Clone(r.Gaps)
+	return r
+}
+
+// add takes a sample in; what it returns is news of the disk.
+func (t *tape) add(at time.Time, p PairSample, st appliance.PairState) (news string) {
+	t.judge(st.Verdict)
+	t.Changed = t.Changed || !reflect.DeepEqual(t.Want, st.Want)
+	seconds := Every.Seconds()
+	if !t.last.IsZero() {
+		seconds = at.Sub(t.last).Seconds()
+	}
+	t.last = at
+	t.Down.add(p.Down, p.Lateness, seconds)
+	t.Up.add(p.Up, p.Lateness, seconds)
+	p.Readings = nil
+	t.open = append(t.open, Dated{at, p})
+	if t.Samples < fineMost || len(t.open) == perCoarse {
+		return t.flush(at)
+	}
+	return ""
+}
+
+// flush writes what is open as one sample, or counts it in a gap.
+func (t *tape) flush(at time.Time) (news string) {
+	if len(t.open) == 0 || t.Samples >= linesMost {
+		return ""
+	}
+	from := t.open[0].At
+	err := t.write(fold(t.open))
+	t.open = t.open[:0]
+	g := t.gap()
+	switch {
+	case err != nil && g == nil:
+		t.begin(Gap{From: from, Why: why(err)})
+		t.gap().Samples++
+		return fmt.Sprintf("run %s: samples are not written any more: %s", t.ID, why(err))
+	case err != nil:
+		g.Samples++
+	case g != nil:
+		g.To = at
+		return fmt.Sprintf("run %s: samples are written again; %d are missing since %s", t.ID, g.Samples, g.From.UTC().Format(time.TimeOnly))
+	}
+	return ""
+}
+
+// write adds a line to the series, on a line of its own even after one that
+// was cut short.
+func (t *tape) write(d Dated) error {
+	line, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if t.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := t.file.Write(line)
+	t.torn = n < len(line) && (n > 0 || t.torn)
+	if err == nil {
+		t.Samples++
+	}
+	return err
+}
+
+// gap is the one that goes on, nil if none does.
+func (t *tape) gap() *Gap {
+	if n := len(t.Gaps); n > 0 && t.Gaps[n-1].To.IsZero() {
+		return &t.Gaps[n-1]
+	}
+	return nil
+}
+
+func (t *tape) begin(g Gap) {
+	if n := len(t.Gaps); n == gapsMost {
+		t.Gaps[n-1].To = time.Time{}
+		return
+	}
+	t.Gaps = append(t.Gaps, g)
+}
+
+// why is what the system said, without the name of the file.
+func why(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
