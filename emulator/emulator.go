@@ -2,9 +2,9 @@
 // pair of ports, the classifier in front of them, and the change from one
 // set of links to the next while packets are inside.
 //
-//	                 ┌▶ link 0: gate ▶ queue ▶ loss ▶ corrupt ▶ path ▶ reorder ▶ duplicate ─┐
-//	Arrive ─ rules ──┼▶ link 1: …  └ or a carrier, a cell, a return link, a WLAN           ├▶ Sink
-//	                 └▶ pass ────────────────────────────────────────────────────────────────┘
+//	                 ┌▶ link 0: gate ▶ queue ▶ loss ▶ corrupt ▶ path ▶ reorder ▶ duplicate ▶ middlebox ─┐
+//	Arrive ─ rules ──┼▶ link 1: …  └ or a carrier, a cell, a return link, a WLAN                       ├▶ Sink
+//	                 └▶ pass ────────────────────────────────────────────────────────────────────────────┘
 //
 // An Emulator is told the time by its driver: the wire, the simulator or the
 // replay. Each way has one owner at a time; ways that share a model say so
@@ -39,6 +39,7 @@ type Emulator struct {
 	targets  []int
 	coupled  bool
 	waits    bool // a timeline waits for a packet, or did
+	inspects bool // a middlebox wants to know what carries MPTCP
 }
 
 // direction is all of one way: what its loop owns.
@@ -119,7 +120,7 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 	d := &e.ways[w]
 	var h frame.Header
 	i := e.fallback
-	if len(e.targets) == 0 && !e.waits {
+	if len(e.targets) == 0 && !e.waits && !e.inspects {
 		h.Locate(bytes)
 	} else {
 		h.Read(bytes)
@@ -129,6 +130,9 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 	p.Mark = p.Mark.OnLink(i)
 	if h.Capable() {
 		p.Mark |= link.ECT
+	}
+	if e.inspects {
+		p.Mark |= h.Multipath(bytes)
 	}
 	if i == Passed {
 		p.Seq = d.passed.Packets
@@ -219,8 +223,12 @@ func (d *direction) bury() {
 }
 
 // Finish makes the bytes of a frame say what happened to its packet: it
-// flips a bit of what was corrupted and marks what met congestion.
+// takes out the option that a middlebox took, flips a bit of what was corrupted
+// and marks what met congestion.
 func (e *Emulator) Finish(p link.Packet, w link.Way, bytes []byte) {
+	if p.Mark&link.Stripped != 0 {
+		frame.StripMPTCP(bytes)
+	}
 	if p.Mark&link.CE != 0 {
 		frame.MarkCE(bytes)
 	}

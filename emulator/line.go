@@ -105,6 +105,9 @@ func (e *Emulator) build() error {
 		waits := spec.Profile.Arm != nil
 		e.coupled = e.coupled || s.ue != nil || waits
 		e.waits = e.waits || waits
+		for _, p := range spec.Profile.Variants() {
+			e.inspects = e.inspects || p.Down.Middlebox != nil || p.Up.Middlebox != nil
+		}
 		for _, w := range link.Ways {
 			e.ways[w].lines = append(e.ways[w].lines, newLine(w, s))
 		}

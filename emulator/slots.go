@@ -25,11 +25,12 @@ const (
 	path
 	reorder
 	duplicate
+	middlebox
 	places
 )
 
 // placeNames name them in metrics and captures.
-var placeNames = []string{"gate", "queue", "loss", "corrupt", "path", "reorder", "duplicate"}
+var placeNames = []string{"gate", "queue", "loss", "corrupt", "path", "reorder", "duplicate", "middlebox"}
 
 // settings returns what of a way the stage in a place is made of.
 func settings(at place, way *profiles.Way) []any {
@@ -46,6 +47,8 @@ func settings(at place, way *profiles.Way) []any {
 		return []any{way.Path, way.Trace}
 	case reorder:
 		return []any{way.Reorder}
+	case middlebox:
+		return []any{way.Middlebox}
 	}
 	return []any{way.Duplicate}
 }
@@ -82,6 +85,10 @@ func (s *station) stage(at place, w link.Way, way *profiles.Way) link.Stage {
 	case duplicate:
 		if way.Duplicate != (stage.DuplicateConfig{}) {
 			return stage.NewDuplicate(way.Duplicate, draw)
+		}
+	case middlebox:
+		if way.Middlebox != nil {
+			return stage.NewMiddlebox(*way.Middlebox)
 		}
 	}
 	return nil

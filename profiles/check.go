@@ -161,6 +161,9 @@ func (r *reader) checkWay(p *Profile, w link.Way) {
 		way.Reorder.Check(r.Under(at + ".reorder"))
 	}
 	way.Duplicate.Check(r.Under(at + ".duplicate"))
+	if way.Middlebox != nil {
+		way.Middlebox.Check(r.Under(at + ".middlebox"))
+	}
 }
 
 // checkShared checks what both ways share.

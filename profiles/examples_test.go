@@ -239,6 +239,10 @@ var examples = map[string]string{
 	"reorder.delay":        `"20ms"`,
 	"duplicate.delay":      `"1ms"`,
 
+	"middlebox.strip_syn":    "true",
+	"middlebox.strip_data":   "true",
+	"middlebox.drop_capable": "false",
+
 	"arm.from":          `"a"`,
 	"arm.vlan":          `"100"`,
 	"arm.mac":           `"02:00:00:00:00:0a"`,

@@ -13,18 +13,19 @@ import (
 type Way struct {
 	stage.GateConfig // mtu, cut, flap
 	// ShallowQueue says that a queue of less than rate × delay is meant.
-	ShallowQueue bool                  `toml:"shallow_queue"`
-	Queue        stage.QueueConfig     `toml:"queue"`     // rate, limit, discipline
-	Carrier      *sat.CarrierConfig    `toml:"carrier"`   // serves the queue in place of a rate
-	WLAN         *stage.WLANConfig     `toml:"wlan"`      // in place of the queue: a wireless LAN
-	Delivery     *stage.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
-	Train        *stage.TrainConfig    `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
-	Trace        *stage.TraceConfig    `toml:"trace"`     // a course that queue, loss and path follow
-	Loss         air.LossConfig        `toml:"loss"`      // on the air
-	Corrupt      air.CorruptConfig     `toml:"corrupt"`   // frames that arrive damaged
-	Path         stage.PathConfig      `toml:"path"`      // delay and jitter
-	Reorder      *stage.ReorderConfig  `toml:"reorder"`   // packets that step aside
-	Duplicate    stage.DuplicateConfig `toml:"duplicate"` // packets that come twice
+	ShallowQueue bool                   `toml:"shallow_queue"`
+	Queue        stage.QueueConfig      `toml:"queue"`     // rate, limit, discipline
+	Carrier      *sat.CarrierConfig     `toml:"carrier"`   // serves the queue in place of a rate
+	WLAN         *stage.WLANConfig      `toml:"wlan"`      // in place of the queue: a wireless LAN
+	Delivery     *stage.DeliveryConfig  `toml:"delivery"`  // in place of the queue: a Mahimahi trace
+	Train        *stage.TrainConfig     `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
+	Trace        *stage.TraceConfig     `toml:"trace"`     // a course that queue, loss and path follow
+	Loss         air.LossConfig         `toml:"loss"`      // on the air
+	Corrupt      air.CorruptConfig      `toml:"corrupt"`   // frames that arrive damaged
+	Path         stage.PathConfig       `toml:"path"`      // delay and jitter
+	Reorder      *stage.ReorderConfig   `toml:"reorder"`   // packets that step aside
+	Duplicate    stage.DuplicateConfig  `toml:"duplicate"` // packets that come twice
+	Middlebox    *stage.MiddleboxConfig `toml:"middlebox"` // a box that does not bear MPTCP
 }
 
 // Delay returns the propagation delay of way w: that of the path, what the

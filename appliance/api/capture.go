@@ -145,7 +145,7 @@ func (s *Server) captureState(pair string) (*captureOutput, error) {
 	return out, nil
 }
 
-var marksByName = map[string]link.Mark{"ce": link.CE, "corrupted": link.Corrupted, "duplicate": link.Duplicate, "reordered": link.Reordered}
+var marksByName = map[string]link.Mark{"ce": link.CE, "corrupted": link.Corrupted, "duplicate": link.Duplicate, "reordered": link.Reordered, "stripped": link.Stripped}
 
 func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*captureOutput, error) {
 	r, name, err := s.recorder(in.Pair)

@@ -311,7 +311,7 @@ func marks(m link.Mark) (text string) {
 	for _, one := range []struct {
 		mark link.Mark
 		name string
-	}{{link.CE, "CE"}, {link.Corrupted, "corrupted"}, {link.Duplicate, "duplicate"}, {link.Reordered, "reordered"}} {
+	}{{link.CE, "CE"}, {link.Corrupted, "corrupted"}, {link.Duplicate, "duplicate"}, {link.Reordered, "reordered"}, {link.Stripped, "stripped"}} {
 		if m&one.mark != 0 {
 			text += ", " + one.name
 		}

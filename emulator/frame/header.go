@@ -15,6 +15,7 @@ type Header struct {
 	vlan                int16 // the outermost VLAN identifier, -1 without a tag
 	version             uint8 // of IP: 4, 6, or 0
 	network             int   // offset of the IP header, when there is one
+	transport           int   // offset of the header behind it, when hasPorts
 	traffic             uint8 // TOS or traffic class: DSCP and ECN
 	protocol            uint8
 	hasPorts            bool
@@ -142,6 +143,7 @@ func (h *Header) readPorts(p []byte, at int) {
 	}
 	h.ports[0] = binary.BigEndian.Uint16(p[at:])
 	h.ports[1] = binary.BigEndian.Uint16(p[at+2:])
+	h.transport = h.network + at
 	h.hasPorts = true
 }
 

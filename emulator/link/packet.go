@@ -33,7 +33,21 @@ const (
 	Duplicate
 	// Reordered: the packet was let past its order on purpose.
 	Reordered
+	// MPTCP: a segment of TCP, no SYN, with an option of MPTCP (RFC 8684);
+	// set by the driver where a middlebox asks for it.
+	MPTCP
+	// MPTCPOpening: a SYN or SYN+ACK with such an option.
+	MPTCPOpening
+	// Stripped: a middlebox took the option out; the driver does so before
+	// the frame departs.
+	Stripped
 )
+
+// MPTCPCapable: the option on the SYN or SYN+ACK is MP_CAPABLE.
+const MPTCPCapable = MPTCP | MPTCPOpening
+
+// Written are the marks that the driver writes into the frame.
+const Written = CE | Corrupted | Stripped
 
 // linkShift is where the link's index stands in a Mark.
 const linkShift = 8
@@ -65,12 +79,13 @@ const (
 	Handover            // lost in a handover or reconfiguration
 	TimedOut            // a discard timer expired (PDCP)
 	NoStation           // the station is not logged on
+	Middlebox           // a box on the way did not let it pass
 	reasonEnd
 )
 
 var reasonNames = [reasonEnd]string{"none", "too_big", "cut", "queue_full",
 	"head_dropped", "early_dropped", "random", "bit_error", "pattern",
-	"outage", "collision", "retry_limit", "handover", "timed_out", "no_station"}
+	"outage", "collision", "retry_limit", "handover", "timed_out", "no_station", "middlebox"}
 
 // Reasons is how many reasons there are, None included: the size of a table
 // indexed by Reason.

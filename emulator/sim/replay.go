@@ -257,7 +257,7 @@ func (t *tape) Deliver(p link.Packet) {
 	s := &t.slots[p.Ref]
 	t.meet(s, link.Fate{Packet: p})
 	frame := s.frame
-	if p.Mark&(link.Corrupted|link.CE) != 0 {
+	if p.Mark&link.Written != 0 {
 		// Another copy may still need the frame as it came.
 		t.scratch = append(t.scratch[:0], frame...)
 		frame = t.scratch
@@ -311,7 +311,7 @@ func (t *tape) write(s *held, at link.Time, face int, d pcap.Direction, comment 
 var markNames = []struct {
 	mark link.Mark
 	name string
-}{{link.Corrupted, " corrupted"}, {link.Duplicate, " duplicate"}, {link.Reordered, " reordered"}, {link.CE, " ce"}}
+}{{link.Corrupted, " corrupted"}, {link.Duplicate, " duplicate"}, {link.Reordered, " reordered"}, {link.CE, " ce"}, {link.Stripped, " stripped"}}
 
 // delivered appends the comment of a packet that got through: its delay in
 // milliseconds, exact to the nanosecond, at least three decimals.

@@ -32,6 +32,8 @@ func TestChecks(t *testing.T) {
 		{ReorderConfig{Probability: 0.1, Extent: 3, Delay: 1}, nil},
 		{ReorderConfig{Probability: 2, Every: -1, Extent: -1}, []string{"probability", "every", "extent", "delay"}},
 		{DuplicateConfig{Probability: 2, Delay: 2 * link.MaxDelay}, []string{"probability", "delay"}},
+		{MiddleboxConfig{StripSYN: true, StripData: true}, nil},
+		{MiddleboxConfig{StripSYN: true, DropCapable: true}, []string{"strip_syn"}},
 		{TraceConfig{}, []string{"step"}},
 		{TraceConfig{Steps: []StepConfig{{At: 1}, {At: 1, Loss: ptr(2.0), Outage: true, Rate: ptr(mbit)}}, End: "loop", Period: 1},
 			[]string{"step.1.loss", "step.1.rate", "step.1.at", "period"}},

@@ -84,6 +84,7 @@ func subjects() []linktest.Subject {
 		{Name: "duplicate later", Build: func() link.Stage {
 			return NewDuplicate(DuplicateConfig{Probability: 0.2, Delay: 10 * link.Millisecond}, draw("d"))
 		}},
+		{Name: "middlebox", Build: func() link.Stage { return NewMiddlebox(MiddleboxConfig{StripData: true, DropCapable: true}) }, Ordered: true},
 		{Name: "everything", Build: everything},
 		{Name: "geo", Build: func() link.Stage {
 			return geo(&JitterConfig{Distribution: "normal", Spread: link.Millisecond})

@@ -36,7 +36,7 @@ func NewRecorder(out io.Writer) *Recorder {
 var markNames = []struct {
 	mark link.Mark
 	name string
-}{{link.CE, "ce"}, {link.Corrupted, "corrupted"}, {link.Duplicate, "duplicate"}, {link.Reordered, "reordered"}}
+}{{link.CE, "ce"}, {link.Corrupted, "corrupted"}, {link.Duplicate, "duplicate"}, {link.Reordered, "reordered"}, {link.Stripped, "stripped"}}
 
 // Meet records a fate; arrived is when the packet came.
 func (r *Recorder) Meet(arrived link.Time, f link.Fate) {

@@ -59,7 +59,7 @@ func (l *loop) place(p link.Packet, came *int64) bool {
 	}
 	shared := l.store.shared(p.Ref)
 	frame := l.store.frame(p.Ref)
-	marked := p.Mark&(link.Corrupted|link.CE) != 0
+	marked := p.Mark&link.Written != 0
 	if p.Ref&inRing == 0 && !shared {
 		if marked {
 			l.em.Finish(p, l.way, frame)
