@@ -138,6 +138,33 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestResetWhileSending: who resets amid what is sent to it ends the sender
+// soon; bytes that nobody will acknowledge any more are not waited for.
+func TestResetWhileSending(t *testing.T) {
+	r := newRig(t, splitAll())
+	near, far := r.connect(t, false)
+	ended := make(chan error, 1)
+	go func() {
+		for block := make([]byte, 1<<16); ; {
+			if _, err := far.Write(block); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	time.Sleep(300 * time.Millisecond) // until all buffers are full: near reads nothing
+	near.SetLinger(0)
+	near.Close()
+	select {
+	case err := <-ended:
+		if why(err) != "reset" {
+			t.Errorf("%v, want a reset", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("still sending after 5 s")
+	}
+}
+
 func unsent(t *testing.T, c *net.TCPConn) (n int) {
 	t.Helper()
 	raw, err := c.SyscallConn()

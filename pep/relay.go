@@ -22,7 +22,7 @@ const (
 type stream struct {
 	from, to *net.TCPConn
 	bytes    atomic.Uint64
-	done     atomic.Bool
+	done     atomic.Bool // its FIN is passed on
 }
 
 // relay moves bytes both ways until both directions have ended: a FIN is
@@ -46,8 +46,15 @@ func (s *Split) relay(pool *pipes) {
 
 // finish passes on how a direction ended.
 func (s *Split) finish(st *stream, err error) {
-	st.done.Store(true)
+	opposite := &s.up
+	if st == opposite {
+		opposite = &s.down
+	}
+	if err == nil && !opposite.done.Load() && closed(st.from) {
+		err = unix.ECONNRESET // the kernel tells it once, and told the opposite stream
+	}
 	if err == nil {
+		st.done.Store(true)
 		err = st.to.CloseWrite()
 		if err == nil || errors.Is(err, unix.ENOTCONN) {
 			return
@@ -56,8 +63,10 @@ func (s *Split) finish(st *stream, err error) {
 	if !s.ended.CompareAndSwap(endOpen, endReset) {
 		return
 	}
-	// What the sender was told is received must arrive before the reset.
-	drain(st.to, drainTime)
+	// What a sender was told is received must arrive before the reset.
+	end := time.Now().Add(drainTime)
+	drain(s.client, end)
+	drain(s.server, end)
 	abort(s.client)
 	abort(s.server)
 }
@@ -65,22 +74,29 @@ func (s *Split) finish(st *stream, err error) {
 // drainTime bounds how long a reset waits for acknowledged bytes to arrive.
 const drainTime = 30 * time.Second
 
-// drain waits until the peer has acknowledged all that was sent to it.
-func drain(c *net.TCPConn, most time.Duration) {
+// drain waits until the peer has acknowledged all that was sent to it. A
+// connection that is closed already will have nothing acknowledged any more,
+// though the kernel goes on counting it; who waited for that would go on
+// taking from the link for nobody.
+func drain(c *net.TCPConn, end time.Time) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return
 	}
-	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		unsent, broken := 0, 0
-		err := raw.Control(func(fd uintptr) {
-			unsent, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
-			broken, _ = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
-		})
-		if err != nil || unsent == 0 || broken != 0 {
+	for ; time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		unsent := 0
+		err := raw.Control(func(fd uintptr) { unsent, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) })
+		if err != nil || unsent == 0 || closed(c) {
 			return
 		}
 	}
+}
+
+// closed reports whether a connection has ended both ways, by reset or by
+// FINs.
+func closed(c *net.TCPConn) bool {
+	i := tcpInfo(c)
+	return i == nil || i.State == unix.BPF_TCP_CLOSE
 }
 
 // run moves bytes until the sender's FIN (nil) or an error.
