@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"farlink/profiles/document"
 )
 
 // saved is a pair's file in the state directory.
@@ -178,6 +180,9 @@ func decode(doc []byte) (v any, err error) {
 	d.UseNumber()
 	if err = d.Decode(&v); err == nil && d.More() {
 		err = errors.New("something behind the end of the document")
+	}
+	if p, known := document.Unread(doc, err); known {
+		err = errors.New(p.Got)
 	}
 	return v, err
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"farlink/profiles/document"
 )
 
 // Store is the state directory: JSON that people can read and, while the
@@ -50,7 +52,7 @@ func (s *Store) Load(name string, v any) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("state file: %w", err)
 	}
-	if err := json.Unmarshal(b, v); err != nil {
+	if err := document.Unmarshal(b, v); err != nil {
 		return false, fmt.Errorf("state file %s: %w; mend it or remove it", s.Path(name), err)
 	}
 	return true, nil

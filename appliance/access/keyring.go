@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"farlink/profiles/document"
 )
 
 // AdminUser is the one user with a password.
@@ -27,8 +29,8 @@ type Token struct {
 	hash    string
 }
 
-// document is the keyring's file.
-type document struct {
+// kept is the keyring's file.
+type kept struct {
 	Password string        `json:"password,omitempty"` // argon2id, as a PHC string
 	Tokens   []storedToken `json:"tokens"`
 }
@@ -79,8 +81,8 @@ func (k *Keyring) load() error {
 	if err != nil {
 		return fmt.Errorf("read keyring: %w", err)
 	}
-	var d document
-	if err := json.Unmarshal(b, &d); err != nil {
+	var d kept
+	if err := document.Unmarshal(b, &d); err != nil {
 		return fmt.Errorf("read keyring %s: %w; mend it or remove it", k.file, err)
 	}
 	k.password = d.Password
@@ -95,7 +97,7 @@ func (k *Keyring) save() error {
 	if k.file == "" {
 		return nil
 	}
-	d := document{Password: k.password, Tokens: []storedToken{}}
+	d := kept{Password: k.password, Tokens: []storedToken{}}
 	for _, t := range k.list() {
 		if !t.Config {
 			d.Tokens = append(d.Tokens, storedToken{t.Name, t.Scope, t.Created, t.hash})

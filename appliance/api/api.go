@@ -155,6 +155,7 @@ func (s *Server) describe(r *gin.Engine) {
 	hc.CreateHooks = nil
 	hc.OpenAPIPath, hc.DocsPath, hc.SchemasPath = "", "", ""
 	hc.RejectUnknownQueryParameters = true
+	hc.Formats = formats()
 	hc.Transformers = []huma.Transformer{s.finish}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token of the configuration or of /tokens."},

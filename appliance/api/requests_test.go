@@ -65,6 +65,10 @@ func TestRequests(t *testing.T) {
 		{name: "wrong type in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"seed":"x"}`, status: 422, kind: "invalid", has: []string{"body.seed"}},
 		{name: "patch that is no object", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `[1]`, status: 422, kind: "invalid", has: []string{"body"}},
 		{name: "bad JSON", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":`, status: 400, kind: "bad-request", has: []string{"unexpected end"}},
+		{name: "a seed of 65 bits", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear","seed":18446744073709551616}`, status: 422, kind: "invalid", has: []string{"seed: got 18446744073709551616, want a whole number from 0 to 18446744073709551615"}},
+		{name: "a seed of 65 bits in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"seed":18446744073709551616}`, status: 422, kind: "invalid", has: []string{"body.seed", "18446744073709551616", "0 to 18446744073709551615"}},
+		{name: "a number without end", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":{"down":{"loss":{"probability":1e999}}}}`, status: 400, kind: "bad-request", has: []string{"1e999, want a number"}},
+		{name: "a count without end", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"1s","up":"1s","count":1e99}`, status: 422, kind: "invalid", has: []string{"count: got 1e99, want a whole number"}},
 		{name: "no body", token: driveToken, method: "PUT", path: "/api/v1/link", status: 400, kind: "bad-request"},
 		{name: "huge body", token: driveToken, method: "PUT", path: "/api/v1/link", body: huge, status: 413, kind: "too-large"},
 		{name: "wrong media type", token: driveToken, method: "PUT", path: "/api/v1/link", body: "profile=clear", head: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, kind: "media-type", has: []string{"--json"}},
@@ -143,6 +147,11 @@ func TestRequests(t *testing.T) {
 }
 
 func checkProblem(t *testing.T, r request, got answered) {
+	for _, own := range []string{"json: ", "strconv.", "toml: ", "Go struct", "Go value"} {
+		if strings.Contains(got.body, own) {
+			t.Errorf("%s: words of the library: %.600s", r.name, got.body)
+		}
+	}
 	t.Helper()
 	if ct := got.Header.Get("Content-Type"); ct != "application/problem+json" {
 		t.Errorf("%s: Content-Type %q", r.name, ct)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farlink/profiles/document"
 )
 
 // Plan is what was asked for: an experiment goes on only with the same.
@@ -82,7 +84,7 @@ func (s *Store) load(name string, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := document.Unmarshal(b, into); err != nil {
 		return fmt.Errorf("%s: %w", s.Path(name), err)
 	}
 	return nil

@@ -24,6 +24,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/emulator/link"
+	"farlink/profiles/document"
 )
 
 // Root is where labs are kept.
@@ -78,7 +79,7 @@ func Find(name string) (Lab, error) {
 	if err != nil {
 		return l, fmt.Errorf("lab %s: %w", name, err)
 	}
-	if err := json.Unmarshal(b, &l); err != nil {
+	if err := document.Unmarshal(b, &l); err != nil {
 		return l, fmt.Errorf("lab %s: %w", name, err)
 	}
 	// A daemon that was started again may be elsewhere.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
+	"strings"
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
@@ -113,8 +115,23 @@ func jsonFault(file string, text []byte, err error) error {
 	default:
 		return &Error{File: file, Text: err.Error()}
 	}
+	said := err.Error()
+	if kind != nil {
+		said = fmt.Sprintf("%s: got %s, want %s", strings.ToLower(kind.Field), strings.TrimPrefix(kind.Value, "number "), wanted(kind))
+	}
 	before := text[:min(max(offset-1, 0), int64(len(text)))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return &Error{File: file, Line: line, Column: column, Text: err.Error()}
+	return &Error{File: file, Line: line, Column: column, Text: said}
+}
+
+// wanted names what a field of a profile takes.
+func wanted(e *json.UnmarshalTypeError) string {
+	switch e.Type.Kind() {
+	case reflect.Struct, reflect.Pointer:
+		return "an object"
+	case reflect.String:
+		return "text in quotes"
+	}
+	return "a number"
 }

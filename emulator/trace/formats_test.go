@@ -63,7 +63,7 @@ func TestATC(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "unexpected end",
 		"{\n  \"down\": x}":            "x:2:11: invalid character",
-		`{"down": 3}`:                  "x:1:10: json: cannot unmarshal",
+		`{"down": 3}`:                  "x:1:10: down: got number, want an object",
 		"{}":                           `no "down" and "up"`,
 		`{"down":{"rate":-1},"up":{}}`: "down.rate -1: want a number from 0",
 		`{"down":{},"up":{"loss":{"percentage":101}}}`: "up.loss.percentage 101",

@@ -45,6 +45,9 @@ func (r *Reader) TOML(doc []byte) Table {
 			if p.Got == "" {
 				p.Got = strings.TrimPrefix(err.Error(), "toml: ")
 			}
+			if number, large := strings.CutSuffix(p.Got, " is out of range for int64"); large {
+				p.Got, p.Want = number, "a whole number of at most 63 bits"
+			}
 		}
 		r.Problems = append(r.Problems, p)
 		return nil

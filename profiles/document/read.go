@@ -214,6 +214,11 @@ func show(v any) string {
 		return "a list"
 	case string:
 		s = strconv.Quote(v)
+	case float64:
+		s = fmt.Sprint(v)
+		if v == math.Trunc(v) && math.Abs(v) < 1e21 { // a whole number, in all its digits
+			s = strconv.FormatFloat(v, 'f', 0, 64)
+		}
 	default:
 		s = fmt.Sprint(v)
 	}

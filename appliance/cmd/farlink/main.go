@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"farlink/appliance/machine"
 	"farlink/appliance/split"
@@ -78,8 +79,25 @@ Try it without hardware:
 	root.AddCommand(serveCommand(), labCommand(), profilesCommand(), validateCommand(), applyCommand(),
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
 		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), runCommand(), pepCommand(), flowsCommand(), multipathCommand())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	note(root, understood)
 	return root, understood
+}
+
+// flagError says in plain words what the value of a flag should have been.
+func flagError(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	want := map[string]string{
+		"uint64": "a whole number from 0 to 18446744073709551615", "int": "a whole number", "float64": "a number",
+		"bool": "true or false", "duration": `a duration such as "30s"`,
+	}[bad.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s: got %q, want %s", bad.GetFlag().Name, bad.GetValue(), want)
 }
 
 // note sets began once a command of the tree has been understood and begins.

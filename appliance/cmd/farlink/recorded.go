@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 
 	"farlink/emulator/link"
 	"farlink/emulator/tally"
+	"farlink/profiles/document"
 )
 
 // recorded is a series as a box answers it (GET /api/v1/series): time stamps
@@ -34,11 +34,11 @@ const recordedMost = 432_000
 // readSeriesJSON reads a series of a run, or of a box.
 func readSeriesJSON(s *tally.Series, text []byte) error {
 	var r recorded
-	if err := json.Unmarshal(text, &r); err != nil {
+	if err := document.Unmarshal(text, &r); err != nil {
 		return err
 	}
 	if r.Time == nil {
-		return json.Unmarshal(text, s)
+		return document.Unmarshal(text, s)
 	}
 	return r.even(s)
 }
