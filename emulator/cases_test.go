@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -77,11 +78,11 @@ func TestCase15BooksAreEven(t *testing.T) {
 // size and every kind passes, byte for byte.
 func TestCase16EveryFramePasses(t *testing.T) {
 	e := one(t, parse(t, "[up.queue]\nrate = \"1Gbit/s\"\n[up.path]\ndelay = \"1ms\""), 1)
-	mpls := append([]byte{0x88, 0x47, 0, 1, 0x11, 64}, ipv4(0, 6, 0, "10.0.0.1", "10.0.0.2")...)
+	mpls := append([]byte{0x88, 0x47, 0, 1, 0x11, 64}, frametest.IPv4(0, 6, 0, "10.0.0.1", "10.0.0.2")...)
 	kinds := map[string][]byte{
-		"VLAN": frameOf(vlan5, typ4, make([]byte, 46)), "QinQ": frameOf(qinq7, vlan5, typ6, make([]byte, 46)),
-		"MPLS": frameOf(mpls), "PPPoE": frameOf([]byte{0x88, 0x64, 0x11, 0, 0, 1, 0, 30, 0, 0x21}, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2")),
-		"LLDP": frameOf([]byte{0x88, 0xCC}, make([]byte, 46)), "802.3": frameOf([]byte{0, 46}, make([]byte, 46)),
+		"VLAN": frametest.Of(frametest.VLAN5, frametest.Type4, make([]byte, 46)), "QinQ": frametest.Of(frametest.QinQ7, frametest.VLAN5, frametest.Type6, make([]byte, 46)),
+		"MPLS": frametest.Of(mpls), "PPPoE": frametest.Of([]byte{0x88, 0x64, 0x11, 0, 0, 1, 0, 30, 0, 0x21}, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2")),
+		"LLDP": frametest.Of([]byte{0x88, 0xCC}, make([]byte, 46)), "802.3": frametest.Of([]byte{0, 46}, make([]byte, 46)),
 	}
 	for _, size := range []int{60, 64, 1514, 1518, 4096, 9216} {
 		kinds[fmt.Sprint("blank ", size)] = blank[:size]
@@ -109,8 +110,8 @@ func TestCase21FamiliesAlike(t *testing.T) {
 		e.Run(link.Up, link.Time(10*link.Second), &log)
 		return log.Digest()
 	}
-	v4 := append(frameOf(typ4, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2", ports...)), make([]byte, 958)...)
-	v6 := append(frameOf(typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...)), make([]byte, 938)...)
+	v4 := append(frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)), make([]byte, 958)...)
+	v6 := append(frametest.Of(frametest.Type6, frametest.IPv6(0, 17, "fd00::1", "fd00::2", frametest.Ports...)), make([]byte, 938)...)
 	if len(v4) != len(v6) || digest(v4) != digest(v6) {
 		t.Errorf("frames of %d and %d bytes have other fates", len(v4), len(v6))
 	}

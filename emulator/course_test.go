@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -119,11 +120,11 @@ func TestTimelineArmed(t *testing.T) {
 	}
 	var log linktest.Log
 	second := link.Time(link.Second)
-	e.Arrive(link.Up, second, 0, frameOf(typ4, ipv4(0, 1, 0, "10.0.0.1", "10.0.0.2")), &log)
+	e.Arrive(link.Up, second, 0, frametest.Of(frametest.Type4, frametest.IPv4(0, 1, 0, "10.0.0.1", "10.0.0.2")), &log)
 	if e.Next(link.Down) != link.Never {
 		t.Fatal("armed by a packet that does not match")
 	}
-	e.Arrive(link.Up, 2*second, 0, frameOf(typ4, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2", ports...)), &log)
+	e.Arrive(link.Up, 2*second, 0, frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)), &log)
 	for _, w := range link.Ways {
 		if got := e.Next(w); got != 3*second {
 			t.Errorf("%s: first change at %d, want at 3 s", w, got)

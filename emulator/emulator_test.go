@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"bytes"
+	"farlink/emulator/frame/frametest"
 	"fmt"
 	"strings"
 	"testing"
@@ -87,8 +88,8 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	udp := ipv4(46<<2, 17, 0, "10.0.0.1", "10.0.0.2", ports...)
-	tcp := ipv4(46<<2, 6, 0, "10.0.0.1", "10.0.0.2", ports...)
+	udp := frametest.IPv4(46<<2, 17, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)
+	tcp := frametest.IPv4(46<<2, 6, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)
 	arp := append([]byte{8, 6}, make([]byte, 46)...)
 	var log linktest.Log
 	for i, c := range []struct {
@@ -96,11 +97,11 @@ func TestRules(t *testing.T) {
 		frame []byte
 		link  int
 	}{
-		{link.Up, frameOf(vlan5, typ4, udp), 0},
-		{link.Up, frameOf(typ4, udp), 1},
-		{link.Up, frameOf(typ4, tcp), Passed},
-		{link.Up, frameOf(arp), Passed}, // rule 3 is of port b only
-		{link.Down, frameOf(arp), 0},
+		{link.Up, frametest.Of(frametest.VLAN5, frametest.Type4, udp), 0},
+		{link.Up, frametest.Of(frametest.Type4, udp), 1},
+		{link.Up, frametest.Of(frametest.Type4, tcp), Passed},
+		{link.Up, frametest.Of(arp), Passed}, // rule 3 is of port b only
+		{link.Down, frametest.Of(arp), 0},
 		{link.Down, nil, Passed},
 	} {
 		log.Fates = nil
@@ -180,9 +181,9 @@ func TestLinksMerge(t *testing.T) {
 	}
 	var log linktest.Log
 	for i := range 100 {
-		frame := frameOf(typ4, make([]byte, 500))
+		frame := frametest.Of(frametest.Type4, make([]byte, 500))
 		if i%2 == 0 {
-			frame = frameOf(vlan5, typ4, make([]byte, 500))
+			frame = frametest.Of(frametest.VLAN5, frametest.Type4, make([]byte, 500))
 		}
 		e.Arrive(link.Up, link.Time(i)*link.Time(link.Millisecond), 0, frame, &log)
 	}
@@ -203,13 +204,13 @@ func TestECN(t *testing.T) {
 	e := one(t, p, 1)
 	var log linktest.Log
 	for i := range 400 {
-		frame := frameOf(typ4, ipv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
+		frame := frametest.Of(frametest.Type4, frametest.IPv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
 		e.Arrive(link.Up, link.Time(i)*link.Time(4*link.Millisecond), uint32(i), frame, &log)
 	}
 	e.Run(link.Up, link.Time(link.Second*60), &log)
 	marked := 0
 	for _, p := range log.Delivered() {
-		frame := frameOf(typ4, ipv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
+		frame := frametest.Of(frametest.Type4, frametest.IPv4(1, 6, 0, "10.0.0.1", "10.0.0.2", make([]byte, 966)...))
 		e.Finish(p, link.Up, frame)
 		if frame[15]&3 == 3 {
 			marked++
@@ -249,7 +250,7 @@ probability = 0.01`)
 	e.spec.Rules = []Rule{{frame.Match{Port: frame.Ports{First: 1, Last: 2}}, "main"}, {Link: "main"}}
 	e.targets = []int{0, 0}
 	e.ways[link.Up].hits = make([]Count, 2)
-	bytes := frameOf(qinq7, vlan5, typ6, ipv6(0, 17, "fd00::1", "fd00::2", ports...))
+	bytes := frametest.Of(frametest.QinQ7, frametest.VLAN5, frametest.Type6, frametest.IPv6(0, 17, "fd00::1", "fd00::2", frametest.Ports...))
 	var log nothing
 	if n := testing.AllocsPerRun(5000, func() { e.Arrive(link.Up, 0, 0, bytes, &log) }); n != 0 {
 		t.Errorf("%v allocations per arrival", n)

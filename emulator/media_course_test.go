@@ -3,6 +3,7 @@ package emulator
 import (
 	"testing"
 
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -108,7 +109,7 @@ func BenchmarkGEO(b *testing.B) {
 	p := parse(b, "[up.queue]\nrate = \"20Mbit/s\"\n[up.loss]\nprobability = 0.01\n[up.path]\ndelay = \"300ms\"\n"+
 		"[up.path.jitter]\ndistribution = \"normal\"\nspread = \"2ms\"\nhalf_life = \"1s\"\n")
 	e := one(b, p, 1)
-	frame := frameOf(typ4, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append(ports, make([]byte, 958)...)...))
+	frame := frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append(frametest.Ports, make([]byte, 958)...)...))
 	var sink nothing
 	now := link.Time(0)
 	b.ReportAllocs()
@@ -122,7 +123,7 @@ func BenchmarkGEO(b *testing.B) {
 }
 
 func FuzzArrive(f *testing.F) {
-	f.Add(frameOf(vlan5, typ4, ipv4(1, 17, 0, "10.0.0.1", "10.0.0.2", ports...)), []byte(`{"rules":[{"vlan":"5","link":"main"},{"prefix":"10.0.0.0/8","link":"pass"}]}`))
+	f.Add(frametest.Of(frametest.VLAN5, frametest.Type4, frametest.IPv4(1, 17, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)), []byte(`{"rules":[{"vlan":"5","link":"main"},{"prefix":"10.0.0.0/8","link":"pass"}]}`))
 	f.Add([]byte{}, []byte(`{"rules":[{"from":"a","mac":"02:00:00:00:00:0a","dscp":"46","protocol":"udp","port":"1-9","link":"main"}],"default":"pass"}`))
 	p := parse(f, "[up.corrupt]\nprobability = 1.0\n[down.corrupt]\nprobability = 1.0")
 	f.Fuzz(func(t *testing.T, frame, doc []byte) {

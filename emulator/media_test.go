@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"farlink/emulator/frame"
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -28,7 +29,7 @@ func pair(t *testing.T, doc string, seeds [2]uint64) *Emulator {
 func flood(e *Emulator, w link.Way, gap, length link.Duration) (through [2]int) {
 	var log linktest.Log
 	udp := func(port byte) []byte {
-		return frameOf(typ4, ipv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append([]byte{0x20, 0, 0, port, 0, 8, 0, 0}, make([]byte, 958)...)...))
+		return frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append([]byte{0x20, 0, 0, port, 0, 8, 0, 0}, make([]byte, 958)...)...))
 	}
 	frames := [2][]byte{udp(1), udp(2)}
 	for now := link.Time(0); now < link.Time(length); now = now.Add(gap) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -14,7 +15,7 @@ func TestMiddlebox(t *testing.T) {
 	e := one(t, parse(t, "[up.middlebox]\nstrip_data = true\ndrop_capable = true\n"), 1)
 	tcp := func(flags byte, options ...byte) []byte {
 		p := append([]byte{0x13, 0x88, 1, 0xBB, 0, 0, 0, 0, 0, 0, 0, 0, byte(20+len(options)) / 4 << 4, flags, 0, 0, 0, 0, 0, 0}, options...)
-		return frameOf(typ4, ipv4(0, 6, 0, "10.0.0.1", "10.0.0.2", p...))
+		return frametest.Of(frametest.Type4, frametest.IPv4(0, 6, 0, "10.0.0.1", "10.0.0.2", p...))
 	}
 	capable, data, plain := tcp(2, 30, 4, 0x01, 0x81), tcp(16, 30, 4, 0x20, 0), tcp(2, 2, 4, 5, 180)
 	for _, w := range link.Ways {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 )
 
@@ -32,11 +33,11 @@ func segment(v6 bool, flags byte, options []byte, payload string) []byte {
 	p = append(append(p, options...), payload...)
 	const a4, b4, a6, b6 = "10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"
 	if v6 {
-		binary.BigEndian.PutUint16(p[16:], ^tcpSum(ipv6(0, 6, a6, b6, p...), 40))
-		return frameOf(typ6, ipv6(0, 6, a6, b6, p...))
+		binary.BigEndian.PutUint16(p[16:], ^tcpSum(frametest.IPv6(0, 6, a6, b6, p...), 40))
+		return frametest.Of(frametest.Type6, frametest.IPv6(0, 6, a6, b6, p...))
 	}
-	binary.BigEndian.PutUint16(p[16:], ^tcpSum(ipv4(0, 6, 0, a4, b4, p...), 20))
-	return frameOf(typ4, ipv4(0, 6, 0, a4, b4, p...))
+	binary.BigEndian.PutUint16(p[16:], ^tcpSum(frametest.IPv4(0, 6, 0, a4, b4, p...), 20))
+	return frametest.Of(frametest.Type4, frametest.IPv4(0, 6, 0, a4, b4, p...))
 }
 
 // tcpSum is the sum over pseudo header and segment of a packet whose IP
@@ -52,7 +53,7 @@ func tcpSum(packet []byte, header int) uint16 {
 	if len(body)%2 == 1 {
 		body = append(body, 0)
 	}
-	return sum16(append(pseudo, body...))
+	return frametest.Sum16(append(pseudo, body...))
 }
 
 func join2(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
