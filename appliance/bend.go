@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"farlink/emulator"
+	"farlink/emulator/link"
 	"farlink/profiles"
 )
 
@@ -79,7 +80,7 @@ func (p *pair) bend(ctx context.Context, d Disruption, by string) (Disruption, e
 	d.Ends = d.Begins.Add(d.total())
 	p.disrupts = &disruption{Disruption: d, bent: true, timer: time.NewTimer(d.total())}
 	p.setDisruption(&d)
-	p.event(KindLink, by, fmt.Sprintf("%s begins, ends %s", d.Kind, d.Ends.Format(time.RFC3339)))
+	p.event(KindLink, by, fmt.Sprintf("%s begins, for %s", d.Kind, link.Duration(d.total())))
 	return d, nil
 }
 

@@ -35,7 +35,7 @@ func (d *disruption) why() string {
 	if !d.cutting() {
 		return ""
 	}
-	return fmt.Sprintf("%s until %s", d.Kind, d.Ends.Format(time.RFC3339))
+	return fmt.Sprintf("%s for %s", d.Kind, link.Duration(d.total()))
 }
 
 // check lists what is wrong with a link event.
@@ -116,7 +116,7 @@ func (p *pair) disrupt(ctx context.Context, d Disruption, by string) (Disruption
 	p.disrupts = &disruption{Disruption: d, left: max(d.Count, 1), timer: time.NewTimer(0)}
 	<-p.disrupts.timer.C
 	p.setDisruption(&d)
-	p.event(KindLink, by, fmt.Sprintf("%s begins, ends %s", d.Kind, d.Ends.Format(time.RFC3339)))
+	p.event(KindLink, by, fmt.Sprintf("%s begins, for %s", d.Kind, link.Duration(d.total())))
 	p.disruptOn(ctx)
 	return d, nil
 }

@@ -53,9 +53,18 @@ type Options struct {
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,10}$`)
 
-func (o Options) check() error {
-	if !labName.MatchString(o.Name) {
-		return fmt.Errorf("lab name %q: want 1 to 11 of a to z, 0 to 9 and -", o.Name)
+// CheckName says what is wrong with the name of a lab.
+func CheckName(name string) error {
+	if !labName.MatchString(name) {
+		return fmt.Errorf("lab name %q: want 1 to 11 of a to z, 0 to 9 and -", name)
+	}
+	return nil
+}
+
+// Check says what is wrong with what can be known before anything is made.
+func (o Options) Check() error {
+	if err := CheckName(o.Name); err != nil {
+		return err
 	}
 	if o.MTU != 0 && (o.MTU < 1280 || o.MTU > 9202) {
 		return fmt.Errorf("mtu %d: want 1280 (the least of IPv6) to 9202 (frames of 9216)", o.MTU)

@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 // run. What it cannot finish it takes down again.
 func Up(ctx context.Context, binary string, o Options) (Lab, error) {
 	l := Lab{Name: o.Name, NsA: namespace(o.Name, "a"), NsB: namespace(o.Name, "b"), Token: "flk_" + rand.Text()}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return l, err
 	}
 	if os.Geteuid() != 0 {

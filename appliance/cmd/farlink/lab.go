@@ -20,7 +20,8 @@ func labUpCommand() *cobra.Command {
 	var o lab.Options
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "up", Short: "Make a lab: two namespaces with the box between them", Args: cobra.NoArgs,
+		Use: "up", Short: "Make a lab: two namespaces with the box between them",
+		Args: func(c *cobra.Command, args []string) error { return errors.Join(cobra.NoArgs(c, args), o.Check()) },
 		Long: `up makes the namespaces NAME-a (device side, 10.77.0.1, fd77::1) and NAME-b
 (network side, 10.77.0.2, fd77::2), puts the box between them and leaves its
 daemon running in the background. Several labs can stand at once.`,
@@ -81,7 +82,7 @@ func labExecCommand() *cobra.Command {
 			if len(commandOf(args)) == 0 {
 				return errors.New("want a side, a or b, and a command: farlink lab exec a -- ping 10.77.0.2")
 			}
-			return nil
+			return lab.CheckName(name)
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return lab.Exec(name, args[0], commandOf(args)) },
 	}
@@ -102,7 +103,10 @@ func commandOf(args []string) []string {
 func labDownCommand() *cobra.Command {
 	var name string
 	c := &cobra.Command{
-		Use: "down", Short: "Take a lab down; nothing of it stays", Args: cobra.NoArgs,
+		Use: "down", Short: "Take a lab down; nothing of it stays",
+		Args: func(c *cobra.Command, args []string) error {
+			return errors.Join(cobra.NoArgs(c, args), lab.CheckName(name))
+		},
 		Example: "  farlink lab down --name two",
 		RunE:    func(c *cobra.Command, _ []string) error { return lab.Down(c.Context(), name) },
 	}

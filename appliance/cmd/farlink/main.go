@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -80,6 +81,7 @@ Try it without hardware:
 		statusCommand(), doctorCommand(), openapiCommand(), versionCommand(),
 		newCommand(), simCommand(), replayCommand(), plotCommand(), traceCommand(), benchCommand(), runCommand(), pepCommand(), flowsCommand(), multipathCommand())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	complete(root)
 	note(root, understood)
 	return root, understood
 }
@@ -100,6 +102,29 @@ func flagError(err error) error {
 	return fmt.Errorf("--%s: got %q, want %s", bad.GetFlag().Name, bad.GetValue(), want)
 }
 
+// complete makes cobra's own commands refuse what they do not know.
+func complete(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.Example = cobra.NoArgs, "  source <(farlink completion bash)"
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Example = "  farlink completion " + shell.Name() + " --no-descriptions"
+			}
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if of, _, err := root.Find(args); of == nil || err != nil {
+					return fmt.Errorf("no command %q", strings.Join(args, " "))
+				}
+				return nil
+			}
+		}
+	}
+}
+
 // note sets began once a command of the tree has been understood and begins.
 func note(c *cobra.Command, began *bool) {
 	if does := c.RunE; does != nil {
@@ -113,9 +138,15 @@ func note(c *cobra.Command, began *bool) {
 	}
 }
 
-// group is a command that only holds others.
+// group is a command that only holds others; its example is theirs, first of
+// all.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, DisableFlagsInUseLine: true, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	var examples []string
+	for _, c := range commands {
+		example, _, _ := strings.Cut(c.Example, "\n")
+		examples = append(examples, example)
+	}
+	c := &cobra.Command{Use: use, Short: short, Example: strings.Join(examples, "\n"), Args: cobra.NoArgs, DisableFlagsInUseLine: true, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(commands...)
 	return c
 }

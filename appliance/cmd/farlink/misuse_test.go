@@ -28,6 +28,14 @@ func TestExitStatuses(t *testing.T) {
 		{"sim --profile clear --for long", 2, `--for: got "long", want a duration`},
 		{"plot mine.toml", 2, "--profile mine.toml"},
 		{"new no-such-kind", 2, "want one of line, geo"},
+		{"completion bogus", 2, "bogus"},
+		{"help bogus", 2, "bogus"},
+		{"help lab up", 0, ""},
+		{"lab up --name Bad_Name", 2, "want 1 to 11 of a to z"},
+		{"lab up --mtu 5", 2, "want 1280"},
+		{"lab down --name Bad_Name", 2, "want 1 to 11 of a to z"},
+		{"lab exec --name Bad_Name a -- true", 2, "want 1 to 11 of a to z"},
+		{"lab down --name nosuchlab", 1, "no lab"},
 		{"pep set perhaps", 2, "on or off"},
 		{"pep set on --sides left", 2, "near, far or both"},
 		{"new geo -o " + there, 1, "is there already"},
@@ -38,5 +46,13 @@ func TestExitStatuses(t *testing.T) {
 		if status != c.status || !strings.Contains(stderr, c.says) {
 			t.Errorf("farlink %s: status %d, %q; want %d, %q", c.args, status, stderr, c.status, c.says)
 		}
+	}
+}
+
+// What goes into a pipe is not cut: columns are for people at a terminal.
+func TestProfilesInAPipe(t *testing.T) {
+	out, _, status := farlink(t, "profiles")
+	if status != 0 || strings.Contains(out, "…") {
+		t.Errorf("status %d; lines are cut: %.300s", status, out)
 	}
 }

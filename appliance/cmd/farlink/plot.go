@@ -24,10 +24,11 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, MODCOD, grants",
 		Long: `plot draws a run as an SVG figure, which follows the reader's light or dark
-setting, or as a PNG. The run is a series that farlink sim --series wrote (JSON), one of a
-running box (GET /api/v1/series), a table (CSV: t_s, then a column a figure,
-named as in the JSON), or one that plot runs itself, with --profile and --load
-as for farlink sim. The same run gives the same figure, byte for byte.`,
+setting, or as a PNG. The run is a series that farlink sim --series wrote
+(JSON), one of a running box (GET /api/v1/series), a table (CSV: t_s, then a
+column a figure, named as in the JSON), or one that plot runs itself, with
+--profile and --load as for farlink sim. The same run gives the same figure,
+byte for byte.`,
 		Example: `  farlink plot --profile geo/fade-shallow --load greedy-down --for 120s --out fade.svg
   farlink sim --profile seed/000-skt --load tcp-down --series run.json
   farlink plot run.json --show rate,queue,window --out run.svg
@@ -38,7 +39,7 @@ as for farlink sim. The same run gives the same figure, byte for byte.`,
 	d.simulation.source.flags(c)
 	f := c.Flags()
 	f.StringSliceVar(&d.simulation.loads, "load", nil, "senders to run, such as ping,tcp-down")
-	f.Var(&d.simulation.length, "for", "how long they run")
+	f.Var(&d.simulation.length, "for", "how long the senders run")
 	f.StringVar(&d.out, "out", "-", `figure to write ("-" is standard output); a PNG if it ends in .png`)
 	f.StringVar(&d.title, "title", "", "title of the figure")
 	f.StringSliceVar(&d.ways, "way", nil, "ways to show (default: each that carries packets)")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -53,19 +54,13 @@ func profilesListCommand() *cobra.Command {
 	return c
 }
 
-// firstSentence shortens what would not fit a line.
+// firstSentence leaves out what would make the table a book. Where a terminal
+// is narrower yet, fit cuts.
 func firstSentence(s string) string {
-	const most = 72
-	r := []rune(s)
-	for i := range r {
-		if r[i] == '.' && (i+1 == len(r) || r[i+1] == ' ') && i <= most {
-			return string(r[:i])
-		}
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i]
 	}
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	return strings.TrimSuffix(s, ".")
 }
 
 func profilesShowCommand() *cobra.Command {

@@ -27,8 +27,10 @@ func simCommand() *cobra.Command {
 and input give the same output, byte for byte.
 
 With --in the packets of a capture (pcap, pcapng) go through the link on one
-way, or with --device on both, each at its own time; --out is a capture with the fate of each packet as
-its comment. With --load scripted senders share the link: ping, tcp-down,
+way, or with --device on both, each at its own time; --out is a capture with
+the fate of each packet as its comment.
+
+With --load scripted senders share the link: ping, tcp-down,
 greedy-up, cbr-down=8Mbit/s, poisson-up=1Mbit/s, burst-down=100, each with
 :200B for another size of frame. With neither, sim measures what one notices of
 the link: idle round trip, saturated rate and loss each way.`,
@@ -50,7 +52,7 @@ the link: idle round trip, saturated rate and loss each way.`,
 	f.Var(&s.way, "way", "way of the capture: up or down")
 	f.StringVar(&s.device, "device", "", "both ways: MAC, IP or prefix of the device, whose frames go up")
 	f.StringSliceVar(&s.loads, "load", nil, "senders to run, such as ping,tcp-down")
-	f.Var(&s.length, "for", "how long they run")
+	f.Var(&s.length, "for", "how long the senders run")
 	f.Var(&s.warm, "after", "from when on rates and delays count")
 	f.StringVar(&s.series, "series", "", "file for the run over time (JSON), as farlink plot reads it")
 	f.BoolVar(&s.json, "json", false, "print JSON")

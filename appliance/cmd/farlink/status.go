@@ -91,7 +91,7 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 	t := table(w)
 	fmt.Fprintf(t, "box\t%s, farlink %s, up %v\n", s.Name, s.Version, s.Now.Sub(s.Started).Round(time.Second))
 	for _, p := range s.Pairs {
-		fmt.Fprintf(t, "\npair %s\t%s since %s", p.Name, p.Word, p.Since.Local().Format("15:04:05"))
+		fmt.Fprintf(t, "\npair %s\t%s since %s", p.Name, p.Word, clock(p.Since, s.Now))
 		if p.Why != "" {
 			fmt.Fprintf(t, " (%s)", p.Why)
 		}
@@ -103,6 +103,9 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 		for _, l := range p.Links {
 			fmt.Fprintf(t, "link %s\t%s@%s seed %d\n", l.Name, l.Profile, l.Hash, l.Seed)
 		}
+		if e := p.Event; e != nil {
+			fmt.Fprintf(t, "link event\t%s since %s, until %s\n", e.Kind, clock(e.Begins, s.Now), clock(e.Ends, s.Now))
+		}
 		if !p.Effective && p.NotYet != p.Why {
 			fmt.Fprintf(t, "not effective\t%s\n", p.NotYet)
 		}
@@ -112,6 +115,15 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 		}
 	}
 	return t.Flush()
+}
+
+// clock writes a time of day here, with the date when that is another than
+// now's.
+func clock(t, now time.Time) string {
+	if t, now := t.Local(), now.Local(); t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Local().Format(time.DateTime)
 }
 
 func printEngine(w io.Writer, p appliance.PairState) {
