@@ -42,32 +42,36 @@ func (c Capture) Apply() error {
 		"net/ipv4/ip_forward": "1", "net/ipv6/conf/all/forwarding": "1",
 		"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/" + c.Dev + "/rp_filter": "0",
 	} {
-		if err := os.WriteFile("/proc/sys/"+name, []byte(value), 0); err != nil {
+		if err := write(name, value); err != nil {
 			return fmt.Errorf("capture by %s: %w", c.Dev, err)
 		}
 	}
-	lo, err := netlink.LinkByName("lo")
-	if err != nil {
+	if err := localTable(); err != nil {
 		return fmt.Errorf("capture by %s: %w", c.Dev, err)
 	}
-	for _, family := range []struct {
-		family int
-		all    *net.IPNet
-	}{
-		{netlink.FAMILY_V4, &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}},
-		{netlink.FAMILY_V6, &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}},
-	} {
-		route := &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: family.all, Type: unix.RTN_LOCAL, Table: table, Family: family.family}
-		if family.family == netlink.FAMILY_V4 {
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		for _, port := range c.Ports {
+			if err := netlink.RuleAdd(c.rule(family, port)); err != nil && !errors.Is(err, os.ErrExist) {
+				return fmt.Errorf("capture port %d by %s: %w", port, c.Dev, err)
+			}
+		}
+	}
+	return nil
+}
+
+// localTable makes every address local in the table.
+func localTable() error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	for _, all := range []*net.IPNet{{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, {IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}} {
+		route := &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Type: unix.RTN_LOCAL, Table: table}
+		if len(all.IP) == net.IPv4len {
 			route.Scope = netlink.SCOPE_HOST
 		}
 		if err := netlink.RouteReplace(route); err != nil {
-			return fmt.Errorf("capture by %s: local route: %w", c.Dev, err)
-		}
-		for _, port := range c.Ports {
-			if err := netlink.RuleAdd(c.rule(family.family, port)); err != nil && !errors.Is(err, os.ErrExist) {
-				return fmt.Errorf("capture port %d by %s: %w", port, c.Dev, err)
-			}
+			return fmt.Errorf("local route: %w", err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package reroute
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -15,9 +16,10 @@ import (
 	"farlink/emulator/netlab"
 )
 
-// A connection to an address that nobody has is taken on its way, with both
-// addresses as the client sees them; after Remove it is not.
-func TestCapture(t *testing.T) {
+// newRig is a client at A whose way to 192.0.2.0/24 and 2001:db8::/64, where
+// nobody is, leads by B.
+func newRig(t *testing.T) *netlab.Lab {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("needs root")
@@ -28,7 +30,7 @@ func TestCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
 	if err := l.Bridge(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +46,37 @@ func TestCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return l
+}
+
+// greet tells who comes its own address and where it wanted to go, and then
+// gives back what it says.
+func greet(t *testing.T, listeners []*net.TCPListener) {
+	for _, one := range listeners {
+		t.Cleanup(func() { one.Close() })
+		go func() {
+			for {
+				conn, err := one.AcceptTCP()
+				if err != nil {
+					return
+				}
+				go func() {
+					fmt.Fprintf(conn, "%v %v\n", conn.RemoteAddr(), Original(conn))
+					io.Copy(conn, conn)
+					conn.Close()
+				}()
+			}
+		}()
+	}
+}
+
+// A connection to an address that nobody has is taken on its way, with both
+// addresses as the client sees them; after Remove it is not.
+func TestCapture(t *testing.T) {
+	l := newRig(t)
 	c := Capture{Dev: l.B.Dev, Ports: []uint16{80, 443}}
 	var listeners []*net.TCPListener
-	err = l.B.Do(func() (err error) {
+	err := l.B.Do(func() (err error) {
 		if err = c.Apply(); err == nil {
 			err = c.Apply() // again is no error
 		}
@@ -58,19 +88,7 @@ func TestCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range listeners {
-		defer one.Close()
-		go func() {
-			for {
-				conn, err := one.AcceptTCP()
-				if err != nil {
-					return
-				}
-				fmt.Fprintf(conn, "%v %v", conn.RemoteAddr(), Original(conn))
-				conn.Close()
-			}
-		}()
-	}
+	greet(t, listeners)
 	dial := func(to string) (text, want string, err error) {
 		err = l.A.Do(func() error {
 			conn, err := net.DialTimeout("tcp", to, time.Second)
@@ -78,8 +96,9 @@ func TestCapture(t *testing.T) {
 				return err
 			}
 			defer conn.Close()
+			conn.(*net.TCPConn).CloseWrite()
 			b, err := io.ReadAll(conn)
-			text, want = string(b), fmt.Sprintf("%v %v", conn.LocalAddr(), to)
+			text, want = string(b), fmt.Sprintf("%v %v\n", conn.LocalAddr(), to)
 			return err
 		})
 		return text, want, err
@@ -100,5 +119,64 @@ func TestCapture(t *testing.T) {
 	}
 	if err := l.B.Do(c.Remove); err != nil {
 		t.Errorf("remove again: %v", err)
+	}
+}
+
+// Taking begins and ends with new connections: one that a socket here has goes
+// on when its port is not taken any more; others are not taken, listener or
+// no.
+func TestMine(t *testing.T) {
+	l := newRig(t)
+	var m *Mine
+	var listeners []*net.TCPListener
+	err := l.B.Do(func() (err error) {
+		if listeners, err = (Capture{Ports: []uint16{80, 443}}).Listen(context.Background(), false); err == nil {
+			m, err = OpenMine(l.B.Dev)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	greet(t, listeners)
+	dial := func(to string) (c net.Conn, err error) {
+		err = l.A.Do(func() error {
+			c, err = net.DialTimeout("tcp", to, 700*time.Millisecond)
+			return err
+		})
+		return c, err
+	}
+	if _, err := dial("192.0.2.7:80"); err == nil {
+		t.Error("taken before Take")
+	}
+	if err := m.Take([]uint16{80, 443}); err != nil {
+		t.Fatal(err)
+	}
+	var old []net.Conn
+	for _, to := range []string{"192.0.2.7:80", "[2001:db8::7]:443"} {
+		c, err := dial(to)
+		if err != nil {
+			t.Fatalf("%s: %v", to, err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(3 * time.Second))
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if want := fmt.Sprintf("%v %v\n", c.LocalAddr(), to); line != want || err != nil {
+			t.Errorf("%q, %v; want %q", line, err, want)
+		}
+		old = append(old, c)
+	}
+	if err := m.Take([]uint16{443}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dial("192.0.2.7:80"); err == nil {
+		t.Error("port 80 is still taken")
+	}
+	for _, c := range old {
+		c.Write([]byte("still here"))
+		if _, err := io.ReadFull(c, make([]byte, 10)); err != nil {
+			t.Errorf("an old connection: %v", err)
+		}
 	}
 }
