@@ -27,11 +27,12 @@ import (
 
 // Config is how connections are carried; changes hold for new ones.
 type Config struct {
-	Scheduler  string        `toml:"scheduler" json:"scheduler"`   // a name of pep/schedule; "" is arrival
-	Congestion string        `toml:"congestion" json:"congestion"` // a name of pep/congestion; "" is bbr
-	Window     link.Size     `toml:"window" json:"window"`         // bytes in flight and out of order, each way; 0 is 4 MiB
-	Chunk      link.Size     `toml:"chunk" json:"chunk"`           // bytes given to a path at once; 0 is 5768 (4 segments)
-	Patience   link.Duration `toml:"patience" json:"patience"`     // without any path, then the connection is reset; 0 is 30 s
+	Scheduler  string        `toml:"scheduler" json:"scheduler"`         // a name of pep/schedule; "" is arrival
+	Congestion string        `toml:"congestion" json:"congestion"`       // a name of pep/congestion; "" is bbr
+	PerPath    []string      `toml:"per_path" json:"per_path,omitempty"` // by carrier: one other than congestion; "" is none
+	Window     link.Size     `toml:"window" json:"window"`               // bytes in flight and out of order, each way; 0 is 4 MiB
+	Chunk      link.Size     `toml:"chunk" json:"chunk"`                 // bytes given to a path at once; 0 is 5768 (4 segments)
+	Patience   link.Duration `toml:"patience" json:"patience"`           // without any path, then the connection is reset; 0 is 30 s
 	Segments   int           `toml:"num_segments" json:"num_segments,omitempty"`
 	Strict     bool          `toml:"strict_rotation" json:"strict_rotation,omitempty"` // round robin waits for the path whose turn it is (cwnd_limited=false)
 	Eager      bool          `toml:"eager" json:"eager,omitempty"`                     // fill socket buffers, as naive relays do: to compare
@@ -64,6 +65,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// law is the congestion control on carrier i.
+func (c Config) law(i int) string {
+	if i < len(c.PerPath) && c.PerPath[i] != "" {
+		return c.PerPath[i]
+	}
+	return c.Congestion
+}
+
 // Check reports every problem of the configuration.
 func (c Config) Check(report link.Report) {
 	d := c.withDefaults()
@@ -72,6 +81,11 @@ func (c Config) Check(report link.Report) {
 	}
 	if !slices.Contains(congestion.Names(), d.Congestion) {
 		report("congestion", d.Congestion, "one of "+strings.Join(congestion.Names(), ", "))
+	}
+	for i, law := range d.PerPath {
+		if law != "" && !slices.Contains(congestion.Names(), law) {
+			report(fmt.Sprintf("per_path[%d]", i), law, "one of "+strings.Join(congestion.Names(), ", "))
+		}
 	}
 	if d.Window < leastWindow || d.Window > mostWindow {
 		report("window", d.Window.String(), "64KiB to 256MiB; twice the sum of rates times the longest round trip")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,7 +53,7 @@ func (e *end) Configure(c Config) error {
 		return err
 	}
 	c = c.withDefaults()
-	e.shelf.Load(c.Congestion)
+	e.shelf.Load(append(slices.Clone(c.PerPath), c.Congestion)...)
 	e.config.Store(&c)
 	return nil
 }
@@ -101,7 +102,7 @@ const tcpRTOMaxMS = 44
 
 // shape prepares a subflow's socket: its law, no delay.
 func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err error) {
-	law, err = e.shelf.Use(fd, c.Congestion, "cubic", congestion.Place{Group: group, Slot: uint32(slot)})
+	law, err = e.shelf.Use(fd, c.law(slot), "cubic", congestion.Place{Group: group, Slot: uint32(slot)})
 	if err != nil {
 		return "", err
 	}

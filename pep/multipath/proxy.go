@@ -180,6 +180,7 @@ func (p *Proxy) note(t token) {
 func (p *Proxy) connect(s *session, client, server netip.AddrPort) {
 	s.mu.Lock()
 	first := !s.isDialed
+	s.client, s.server = client, server
 	s.isDialed = true
 	if !first && s.isOpen {
 		s.say(&framing.Frame{Type: framing.Opened})

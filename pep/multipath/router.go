@@ -32,6 +32,7 @@ type Carrier struct {
 type Router struct {
 	*end
 	carriers []Carrier
+	links    *links
 	In       func(func() error) error
 }
 
@@ -44,7 +45,7 @@ func NewRouter(c Config, key []byte, carriers []Carrier, shelf *congestion.Shelf
 	if err != nil {
 		return nil, err
 	}
-	return &Router{end: e, carriers: carriers, In: func(f func() error) error { return f() }}, nil
+	return &Router{end: e, carriers: carriers, links: newLinks(len(carriers)), In: func(f func() error) error { return f() }}, nil
 }
 
 // Tunnel is a connection that the router has opened to a server.
@@ -64,6 +65,9 @@ func (r *Router) Open(ctx context.Context, client, server netip.AddrPort) (*Tunn
 		s.stop(err)
 		return nil, err
 	}
+	s.mu.Lock()
+	s.client, s.server = client, server
+	s.mu.Unlock()
 	for i := range r.carriers {
 		go r.keep(s, i, payload)
 	}
@@ -99,7 +103,7 @@ const rejoin = 500 * time.Millisecond
 // keep holds the session's subflow on carrier i: dials it, reads it, and
 // dials again when it is lost.
 func (r *Router) keep(s *session, i int, connect []byte) {
-	for s.ctx.Err() == nil {
+	for r.links.await(s.ctx, i) == nil {
 		f, err := r.dial(s, i)
 		if err == nil {
 			err = s.begin(f, connect)
@@ -114,10 +118,7 @@ func (r *Router) keep(s *session, i int, connect []byte) {
 		if s.ctx.Err() == nil {
 			r.log.Debug("multipath: subflow lost", "carrier", r.carriers[i].Name, "error", err)
 		}
-		select {
-		case <-s.ctx.Done():
-		case <-time.After(rejoin):
-		}
+		r.links.pause(s.ctx, i)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -41,6 +42,7 @@ type session struct {
 	snap             schedule.Snapshot
 	dead             time.Time // since when there is no path; zero while there is one
 	isOpen, isDialed bool
+	client, server   netip.AddrPort
 }
 
 // acks is what is owed to the peer.

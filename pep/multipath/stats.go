@@ -1,6 +1,7 @@
 package multipath
 
 import (
+	"net/netip"
 	"sync/atomic"
 	"time"
 )
@@ -54,12 +55,14 @@ type PathStats struct {
 
 // ConnectionStats is a connection now.
 type ConnectionStats struct {
-	Scheduler  string      `json:"scheduler"`
-	Paths      []PathStats `json:"paths"`
-	Unsent     int         `json:"unsent_bytes"`
-	Reorder    int         `json:"reorder_bytes"`
-	ReorderMax int         `json:"reorder_max_bytes"`
-	Reinjected uint64      `json:"reinjected_chunks"`
+	Client     netip.AddrPort `json:"client"`
+	Server     netip.AddrPort `json:"server"`
+	Scheduler  string         `json:"scheduler"`
+	Paths      []PathStats    `json:"paths"`
+	Unsent     int            `json:"unsent_bytes"`
+	Reorder    int            `json:"reorder_bytes"`
+	ReorderMax int            `json:"reorder_max_bytes"`
+	Reinjected uint64         `json:"reinjected_chunks"`
 }
 
 // Stats is a relay now, and since it began.
@@ -78,13 +81,7 @@ func (e *end) Stats() Stats {
 		Opened: e.totals.opened.Load(), Resets: e.totals.resets.Load(), Refused: e.totals.refused.Load(),
 		Reinjected: e.totals.reinjected.Load(), ReorderMax: e.totals.held.Load(), Connections: []ConnectionStats{},
 	}
-	e.mu.Lock()
-	all := make([]*session, 0, len(e.sessions))
-	for _, s := range e.sessions {
-		all = append(all, s)
-	}
-	e.mu.Unlock()
-	for _, s := range all {
+	for _, s := range e.all() {
 		c := s.stats()
 		t.Reinjected += c.Reinjected
 		t.ReorderMax = max(t.ReorderMax, uint64(c.ReorderMax))
@@ -93,10 +90,21 @@ func (e *end) Stats() Stats {
 	return t
 }
 
+// all returns the connections that are.
+func (e *end) all() []*session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make([]*session, 0, len(e.sessions))
+	for _, s := range e.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
 func (s *session) stats() ConnectionStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := ConnectionStats{Scheduler: s.conf.Scheduler, Unsent: s.book.Unsent(), Reinjected: s.book.Reinjected, Paths: []PathStats{}}
+	c := ConnectionStats{Client: s.client, Server: s.server, Scheduler: s.conf.Scheduler, Unsent: s.book.Unsent(), Reinjected: s.book.Reinjected, Paths: []PathStats{}}
 	c.Reorder, c.ReorderMax = s.order.Held()
 	for _, f := range s.flows {
 		if f == nil {
