@@ -113,12 +113,18 @@ func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err 
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 20_000),
 	}
-	// The socket must hold a round trip of its path; the connection's window
-	// bounds what is asked of it.
-	errs = append(errs,
+	return law, errors.Join(append(errs, roomy(fd, c))...)
+}
+
+// roomy makes a socket hold a round trip of its path: the connection's window
+// bounds what is asked of it. An accepted socket got its clamp on the window
+// from the buffer that it had when its first segment came; a larger buffer
+// does not lift it.
+func roomy(fd int, c *Config) error {
+	return errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, int(c.Window)),
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(c.Window)))
-	return law, errors.Join(errs...)
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(c.Window)),
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP, int(c.Window)))
 }
 
 // smallSize holds a chunk of the default size.

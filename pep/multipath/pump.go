@@ -24,6 +24,9 @@ func (s *session) source(app *net.TCPConn) {
 		if n > 0 {
 			s.book.Append(&framing.Chunk{Data: buf[:n]})
 		}
+		if n == len(buf) {
+			s.plenty = time.Now()
+		}
 		if errors.Is(err, io.EOF) {
 			s.book.Append(&framing.Chunk{Last: true})
 			s.eof = true
@@ -196,10 +199,18 @@ func (s *session) watch(now time.Time) {
 	}
 }
 
+// more reports whether the source has more than was read: it waits for room,
+// or filled a chunk just now.
+func (s *session) more() bool { return s.full || !s.eof && time.Since(s.plenty) < plentyFor }
+
+// plentyFor is how long a source that filled a chunk may take to fill the
+// next before its end counts as in sight.
+const plentyFor = 10 * time.Millisecond
+
 // look fills in the snapshot for a chunk of a size.
 func (s *session) look(size int) *schedule.Snapshot {
 	w := &s.snap
-	*w = schedule.Snapshot{Now: s.now(), Paths: w.Paths[:0], Chunk: size, Unsent: s.book.Unsent(), More: s.full, Reinjected: s.book.Reinjected, Eager: s.conf.Eager}
+	*w = schedule.Snapshot{Now: s.now(), Paths: w.Paths[:0], Chunk: size, Unsent: s.book.Unsent(), More: s.more(), Reinjected: s.book.Reinjected, Eager: s.conf.Eager}
 	w.Window, w.Left = s.book.Window()
 	for i, f := range s.flows {
 		p := schedule.Path{State: schedule.Gone}

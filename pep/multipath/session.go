@@ -36,6 +36,7 @@ type session struct {
 	filled           *sync.Cond // of the sink: the queue has something
 	eof              bool       // our source has ended
 	full             bool       // the source waits for room
+	plenty           time.Time  // when it last filled a chunk
 	sunk             bool       // the sink has had all
 	ended            bool
 	ack              acks

@@ -155,6 +155,9 @@ func (f *subflow) look(now time.Time) error {
 		Ssthresh: int(min(info.Snd_ssthresh, math.MaxInt32)), Rate: link.Rate(info.Delivery_rate * 8),
 		Paced: f.law == "bbr", Full: full, Backup: f.backup,
 	}
+	if p.Paced {
+		p.Pacing = link.Rate(info.Pacing_rate * 8)
+	}
 	if info.Ca_state == caLoss {
 		p.State = schedule.Loss
 	}

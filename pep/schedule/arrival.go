@@ -42,15 +42,12 @@ func (Arrival) Next(s *Snapshot) Choice {
 }
 
 // arrival is in how many seconds a chunk given to path i now is there: half a
-// round trip, what waits in its socket, and, while its window is closed, the
-// time in which an acknowledgement opens it.
+// round trip after all that waits in its socket, and of what its window does
+// not hold yet after as much was acknowledged.
 func (s *Snapshot) arrival(i int) float64 {
 	p := &s.Paths[i]
-	t := p.seconds()/2 + float64(p.NotSent+s.Chunk)/p.rate()
-	if over := (p.Inflight-p.Cwnd)*p.MSS + p.NotSent + s.Chunk; over > 0 {
-		t += float64(over) / p.rate()
-	}
-	return t
+	before := p.NotSent + s.Chunk
+	return p.seconds()/2 + float64(max(before, before+(p.Inflight-p.Cwnd)*p.MSS))/p.rate()
 }
 
 // faster sums the rates of the other paths on which a chunk would arrive

@@ -39,7 +39,8 @@ type Path struct {
 	NotSent      int // bytes the socket holds and has not sent
 	Ssthresh     int // packets; math.MaxInt32 and above is "none yet"
 	Rate         link.Rate
-	Paced        bool // the law sets a rate and leaves ssthresh alone (BBR)
+	Pacing       link.Rate // at which its law lets packets go; 0 is at once
+	Paced        bool      // the law sets a rate and leaves ssthresh alone (BBR)
 	State        State
 	Full         bool // the socket takes no more bytes
 	Backup       bool // only when no other path is up
@@ -124,29 +125,33 @@ func (s *Snapshot) usable(i int) bool {
 }
 
 // Available reports whether path i can send a chunk soon: its socket holds no
-// more than a chunk, or what the path sends in Slack, and its window is open
-// beyond that. A chunk given to a path that is not available only waits where
-// no later insight can reach it.
+// more than a chunk, or what the path sends in Slack, and its window is open,
+// or opens within Slack. A chunk given to a path that is not available only
+// waits where no later insight can reach it.
 func (s *Snapshot) Available(i int) bool {
 	p := &s.Paths[i]
 	if !s.usable(i) || p.Full {
 		return false
 	}
-	return s.Eager || p.NotSent <= max(s.Chunk, p.slack()) && (p.Cwnd-p.Inflight)*p.MSS > p.NotSent
+	soon := p.soon()
+	return s.Eager || p.NotSent <= max(s.Chunk, soon, int(p.window()/8)) && (p.Cwnd-p.Inflight)*p.MSS+soon > p.NotSent
 }
 
 // Slack is how long a socket must be able to send on its own: whoever decides
 // looks again after some milliseconds, on a busy machine later. A socket that
-// runs dry meanwhile loses the time, and its congestion control takes the
-// sender's silence for the path's rate: BBR would end its start for good. A
-// far path, where a little waiting is nothing beside its round trip, may hold
-// an eighth of its window.
+// runs dry meanwhile loses the time. And when one is written to that has
+// nothing left and whose window is open, its kernel calls it limited by its
+// application: BBR then never finds that its start is over, and keeps its
+// queue full for good. A far path, where a little waiting is nothing beside
+// its round trip, may hold an eighth of its window while that is open.
 const Slack = 10 * link.Millisecond
 
-// slack is what the path may hold unsent, in bytes.
-func (p *Path) slack() int {
-	rate := math.Max(p.window()/p.seconds(), float64(p.Rate)/8)
-	return int(math.Max(rate*Slack.Seconds(), p.window()/8))
+// soon is what the path sends in Slack, in bytes: as it was seen to deliver,
+// or as its law would have it, but of that no more than a window. On a near
+// path a fresh window stands for any rate.
+func (p *Path) soon() int {
+	law := math.Max(p.window()/p.seconds(), float64(p.Pacing)/8) * Slack.Seconds()
+	return int(math.Max(math.Min(law, p.window()), float64(p.Rate)/8*Slack.Seconds()))
 }
 
 // fits reports whether a new chunk is there and within the peer's window.

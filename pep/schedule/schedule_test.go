@@ -20,10 +20,16 @@ func far() Path {
 }
 
 // two is both, with much to send and room for it; the near one's window is
-// closed.
+// closed, and its socket holds what goes in Slack once it opens.
 func two() *Snapshot {
 	s := &Snapshot{Paths: []Path{near(), far()}, Chunk: 1000, Unsent: 1 << 20, Window: 1 << 20, Left: 1 << 20}
-	s.Paths[0].Inflight = 10
+	s.Paths[0].Inflight, s.Paths[0].NotSent = 10, 5000
+	return s
+}
+
+// opened is the near path with nothing in flight.
+func (s *Snapshot) opened() *Snapshot {
+	s.Paths[0].Inflight, s.Paths[0].NotSent = 0, 0
 	return s
 }
 
@@ -34,10 +40,14 @@ func TestAvailable(t *testing.T) {
 		want   bool
 	}{
 		{"idle", func(*Path) {}, true},
-		{"window closed", func(p *Path) { p.Inflight = 10 }, false},
-		{"one packet of window, none waits", func(p *Path) { p.Inflight = 9 }, true},
-		{"one packet of window, one waits", func(p *Path) { p.Inflight, p.NotSent = 9, 1000 }, false},
+		{"window closed, opens soon", func(p *Path) { p.Inflight, p.NotSent = 10, 4999 }, true},
+		{"window closed, so much waits", func(p *Path) { p.Inflight, p.NotSent = 10, 5000 }, false},
+		{"window closed by far", func(p *Path) { p.Inflight = 15 }, false},
+		{"one packet of window, far", func(p *Path) { p.SRTT, p.Inflight, p.NotSent = 200*ms, 9, 1250 }, true},
 		{"what goes in 10 ms waits", func(p *Path) { p.NotSent = 5000 }, true}, // 10,000 bytes in 20 ms
+		{"paced, 10 ms of it", func(p *Path) { p.Pacing, p.NotSent = 6_400_000, 8000 }, true},
+		{"paced at any rate: a window of it", func(p *Path) { p.Pacing, p.NotSent = 64_000_000, 10_001 }, false},
+		{"as delivered, past a window", func(p *Path) { p.Rate, p.NotSent, p.Cwnd = 64_000_000, 80_000, 90 }, true},
 		{"more than that waits", func(p *Path) { p.NotSent = 5001 }, false},
 		{"an eighth of the window waits, far", func(p *Path) { p.SRTT, p.NotSent = 200*ms, 1250 }, true},
 		{"more than that waits, far", func(p *Path) { p.SRTT, p.NotSent = 200*ms, 1251 }, false},
@@ -70,7 +80,7 @@ func TestMinRTT(t *testing.T) {
 	if got := (MinRTT{}).Next(s); got.Path != 1 {
 		t.Errorf("near closed: path %d, want 1", got.Path)
 	}
-	s.Paths[0].Inflight = 0
+	s.opened()
 	if got := (MinRTT{}).Next(s); got.Path != 0 {
 		t.Errorf("both open: path %d, want 0", got.Path)
 	}
@@ -97,7 +107,7 @@ func TestRoundRobin(t *testing.T) {
 		return got
 	}
 	open := two()
-	open.Paths[0].Inflight = 0
+	open.opened()
 	for _, c := range []struct {
 		name string
 		r    *RoundRobin
@@ -133,7 +143,7 @@ func TestRedundant(t *testing.T) {
 	if got := (Redundant{}).Next(s); got != (Choice{Path: 1, Copy: true}) {
 		t.Errorf("window closed: %+v, want a copy on 1", got)
 	}
-	s.Paths[0].Inflight = 0 // the near one has all; only the far one can copy
+	s.opened() // the near one has all; only the far one can copy
 	if got := (Redundant{}).Next(s); got != (Choice{Path: 1, Copy: true}) {
 		t.Errorf("near idle, window closed: %+v, want a copy on 1", got)
 	}
@@ -215,23 +225,28 @@ func TestECF(t *testing.T) {
 	}
 }
 
-// TestArrival: the near path's window is closed by one chunk, so a chunk is
-// there after 10 + 2·(1000 B at 500 KB/s = 2) = 14 ms; on the far path after
-// 50 + 1000 B at 100 KB/s = 60 ms.
+// TestArrival: the near path's window is closed and 5,000 bytes wait, so a
+// chunk is there after 10 + 6,000 B at 500 KB/s = 22 ms; on the far path after
+// 50 + 1,000 B at 100 KB/s = 60 ms.
 func TestArrival(t *testing.T) {
 	s := two()
-	if a, b := s.arrival(0)*1e3, s.arrival(1)*1e3; math.Abs(a-14) > 1e-9 || math.Abs(b-60) > 1e-9 {
-		t.Errorf("arrivals %v and %v ms, want 14 and 60", a, b)
+	if a, b := s.arrival(0)*1e3, s.arrival(1)*1e3; math.Abs(a-22) > 1e-9 || math.Abs(b-60) > 1e-9 {
+		t.Errorf("arrivals %v and %v ms, want 22 and 60", a, b)
 	}
-	s.Unsent = 22_000 // 14 + 22,000/500 = 58 ms < 60: the tail needs no far path
+	s.Paths[0].Inflight = 12 // two more must be acknowledged first: 4 ms
+	if a := s.arrival(0) * 1e3; math.Abs(a-26) > 1e-9 {
+		t.Errorf("window overdrawn: arrival %v ms, want 26", a)
+	}
+	s = two()
+	s.Unsent = 18_000 // 22 + 18,000/500 = 58 ms < 60: the tail needs no far path
 	if got := (Arrival{}).Next(s); got.Path != Wait {
-		t.Errorf("22,000 bytes left: path %d, want wait", got.Path)
+		t.Errorf("18,000 bytes left: path %d, want wait", got.Path)
 	}
-	s.Unsent = 24_000 // 62 ms
+	s.Unsent = 20_000 // 62 ms
 	if got := (Arrival{}).Next(s); got.Path != 1 {
-		t.Errorf("24,000 bytes left: path %d, want 1", got.Path)
+		t.Errorf("20,000 bytes left: path %d, want 1", got.Path)
 	}
-	s.Unsent, s.Window, s.Left = 1<<20, 99_000, 20_000 // the near path needs 23,000 until then
+	s.Unsent, s.Window, s.Left = 1<<20, 99_000, 19_000 // the near path needs 19,000 until then
 	if got := (Arrival{}).Next(s); got.Path != Wait {
 		t.Errorf("short window: path %d, want wait", got.Path)
 	}

@@ -29,6 +29,7 @@ type simPath struct {
 	freeAt    link.Time
 	recover   link.Time // losses of what was sent before are one event
 	again     []int     // lost here, to be sent here again
+	waiting   []int     // in the socket: its window is closed
 	copied    int       // Redundant's pointer
 	rateSeen  float64   // bytes per second
 	lastAck   link.Time
@@ -144,9 +145,18 @@ func (m *sim) acked(p *simPath, rtt link.Duration) {
 	}
 }
 
-// send puts a chunk on a path; a queue that is full drops it, which its
-// sender finds out a round trip later.
+// send gives a chunk to a path's socket.
 func (m *sim) send(i, chunk int) {
+	if p := m.paths[i]; p.inflight >= int(p.flow.Cwnd) {
+		p.waiting = append(p.waiting, chunk)
+		return
+	}
+	m.leave(i, chunk)
+}
+
+// leave puts a chunk on a path; a queue that is full drops it, which its
+// sender finds out a round trip later.
+func (m *sim) leave(i, chunk int) {
 	p := m.paths[i]
 	p.inflight++
 	m.perPath[i]++
@@ -171,6 +181,10 @@ func (m *sim) pump() {
 				m.send(i, p.again[0])
 			}
 			p.again = p.again[1:]
+		}
+		for len(p.waiting) > 0 && p.inflight < int(p.flow.Cwnd) {
+			m.leave(i, p.waiting[0])
+			p.waiting = p.waiting[1:]
 		}
 	}
 	for {
@@ -210,7 +224,7 @@ func (m *sim) look() *Snapshot {
 			ssthresh = int(p.flow.Ssthresh)
 		}
 		m.snapshot.Paths = append(m.snapshot.Paths, Path{
-			SRTT: p.srtt, RTTVar: p.dev, MSS: simMSS, Cwnd: int(p.flow.Cwnd), Inflight: p.inflight + len(p.again),
+			SRTT: p.srtt, RTTVar: p.dev, MSS: simMSS, Cwnd: int(p.flow.Cwnd), Inflight: p.inflight + len(p.again), NotSent: len(p.waiting) * simMSS,
 			Ssthresh: ssthresh, Rate: link.Rate(p.rateSeen * 8), Paced: p.bbr,
 			Full:   p.bbr && p.freeAt > m.now,
 			Behind: max(m.next-max(p.copied, m.una), 0) * simMSS,
