@@ -197,10 +197,16 @@ func (x *trial) target(port int) string {
 }
 
 func (x *trial) listen(set func(fd int) error) (l *net.TCPListener, err error) {
+	return x.listenOn(0, set)
+}
+
+func (x *trial) listenAt(port int) (*net.TCPListener, error) { return x.listenOn(port, nil) }
+
+func (x *trial) listenOn(port int, set func(fd int) error) (l *net.TCPListener, err error) {
 	err = x.b.Do(func() error {
 		lc := net.ListenConfig{Control: setting(set), KeepAlive: -1}
 		lc.SetMultipathTCP(false)
-		got, err := lc.Listen(context.Background(), "tcp", x.target(0))
+		got, err := lc.Listen(context.Background(), "tcp", x.target(port))
 		if err == nil {
 			l = got.(*net.TCPListener)
 		}
@@ -292,6 +298,12 @@ func why(err error) string {
 		return "reset"
 	case errors.Is(err, unix.EPIPE):
 		return "broken pipe"
+	case errors.Is(err, unix.EHOSTUNREACH):
+		return "host unreachable"
+	case errors.Is(err, unix.ENETUNREACH):
+		return "network unreachable"
+	case errors.Is(err, unix.EACCES):
+		return "prohibited"
 	case errors.As(err, &t) && t.Timeout(), errors.Is(err, os.ErrDeadlineExceeded):
 		return "silence"
 	}
@@ -385,14 +397,22 @@ func on(c *net.TCPConn, f func(fd int)) {
 	}
 }
 
-// savedSYN reads from the headers of the SYN that the server kept.
+// savedHeaders are the headers of the SYN that the server kept.
+func savedHeaders(fd int) []byte {
+	var h [128]byte
+	size := uint32(len(h))
+	if _, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_SAVED_SYN,
+		uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&size)), 0); e != 0 {
+		return nil
+	}
+	return h[:size]
+}
+
 func savedSYN(s *net.TCPConn) (got string) {
 	on(s, func(fd int) {
-		var h [128]byte
-		size := uint32(len(h))
-		if _, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_SAVED_SYN,
-			uintptr(unsafe.Pointer(&h)), uintptr(unsafe.Pointer(&size)), 0); e != 0 {
-			got = e.Error()
+		h := savedHeaders(fd)
+		if len(h) < 20 {
+			got = "no SYN kept"
 			return
 		}
 		tos, hops := h[1], h[8]

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"farlink/emulator/link"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
@@ -26,7 +24,7 @@ type Config struct {
 	LAN Leg `toml:"lan" json:"lan,omitzero"`
 	WAN Leg `toml:"wan" json:"wan,omitzero"`
 	// Flows is the most connections split at a time; more cross unsplit.
-	// Default: what the descriptor limit allows.
+	// Default: what memory and the descriptor limit allow.
 	Flows int `toml:"flows" json:"flows,omitempty"`
 	// Fault makes what xlayer hears of the link's capacity wrong, to see
 	// what such an error costs.
@@ -86,25 +84,13 @@ func or[T comparable](p *T, value T) {
 	}
 }
 
-// descriptors is what a split connection needs: two sockets, and a share of
-// the pipes.
-const descriptors = 2.1
-
-func (c Config) withDefaults() Config {
+func (c Config) withDefaults(room room) Config {
 	leg := Leg{Congestion: "cubic", Fallback: "cubic"}
 	c.LAN, c.WAN = c.LAN.over(leg), c.WAN.over(leg)
 	or(&c.DialTimeout, 130*link.Second)
-	or(&c.Flows, limitOfFlows())
+	or(&c.Flows, room.flows())
+	c.Flows = min(c.Flows, room.sockets())
 	return c
-}
-
-// limitOfFlows is what this process's descriptor limit allows.
-func limitOfFlows() int {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 1000
-	}
-	return int(min(float64(limit.Cur)/descriptors, 1e6)) - 100
 }
 
 // Check reports every problem of the configuration.
@@ -121,7 +107,7 @@ func (c Config) Check(report link.Report) {
 	c.LAN.check("lan.", report)
 	c.WAN.check("wan.", report)
 	if c.Flows < 0 || c.Flows > 1e6 {
-		report("flows", fmt.Sprint(c.Flows), "0 (what the descriptor limit allows) to 1000000")
+		report("flows", fmt.Sprint(c.Flows), "0 (what memory and descriptors allow) to 1000000")
 	}
 	c.Fault.check(report)
 	if c.DialTimeout < 0 || c.DialTimeout > 600*link.Second {

@@ -19,6 +19,7 @@ type Split struct {
 	FromLAN bool
 	Since   time.Time
 
+	flow               uint64 // when its SYN came, by which the interception knows it
 	client, server     *net.TCPConn
 	clientCC, serverCC string
 	up, down           stream // up is from the client
@@ -45,12 +46,6 @@ func (f *flows) remove(s *Split) {
 	if f.entries[s.Ends] == s {
 		delete(f.entries, s.Ends)
 	}
-}
-
-func (f *flows) has(e intercept.Ends) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.entries[e] != nil
 }
 
 func (f *flows) len() int {

@@ -53,14 +53,18 @@ func needsRoot(t *testing.T) {
 // rig is a lab with a proxy between its ends.
 type rig struct {
 	*netlab.Lab
-	proxy *Process
-	at    Place
+	proxy  *Process
+	at     Place
+	behind [2]netlab.End // routed by the ends, once prepareEnds has made them
 }
 
 // splitAll splits every connection, deferred.
 func splitAll() Config { return Config{Enabled: true, Handshake: intercept.Deferred} }
 
-func newRig(t *testing.T, c Config) *rig {
+func newRig(t *testing.T, c Config) *rig { return newRigOf(t, c, Place{}) }
+
+// newRigOf is one whose proxy works like at.
+func newRigOf(t *testing.T, c Config, at Place) *rig {
 	t.Helper()
 	needsRoot(t)
 	name := fmt.Sprintf("pp%x", rand.Uint32N(1<<24))
@@ -68,7 +72,7 @@ func newRig(t *testing.T, c Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Lab: lab, at: Place{Netns: lab.Box, LAN: lab.PortA, WAN: lab.PortB, Pins: filepath.Join("/sys/fs/bpf", name)}}
+	r := &rig{Lab: lab, at: Place{Netns: lab.Box, LAN: lab.PortA, WAN: lab.PortB, Pins: filepath.Join("/sys/fs/bpf", name), Older: at.Older, Without: at.Without}}
 	t.Cleanup(func() {
 		if r.proxy != nil {
 			if err := r.proxy.Stop(); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // shape makes a socket behave as its leg says; it returns the congestion
 // control that the socket uses.
-func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
+func (p *Proxy) shape(fd int, l Leg) (string, error) {
 	p.fit(&l)
 	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{Column: congestion.Column(l.Link, p.way), Gain: l.Gain, Floor: uint32(l.Floor)})
 	if err != nil {
@@ -25,12 +25,7 @@ func (p *Proxy) shape(fd int, l Leg, tos uint8, v4 bool) (string, error) {
 	if used != l.Congestion {
 		p.counts.fallbacks.Add(1)
 	}
-	level, option := unix.SOL_IPV6, unix.IPV6_TCLASS
-	if v4 {
-		level, option = unix.SOL_IP, unix.IP_TOS
-	}
 	errs := []error{
-		unix.SetsockoptInt(fd, level, option, int(tos&^3)), // ECN is each leg's own
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(l.Unsent)),
 		// The urgent byte stays in its place in the stream.
@@ -77,7 +72,7 @@ func (p *Proxy) fit(l *Leg) {
 
 // dial opens the leg towards the server with the client's own address, by the
 // port away from the client.
-func (p *Proxy) dial(ctx context.Context, e intercept.Ends, fromLAN bool, l Leg, tos uint8) (c *net.TCPConn, used string, err error) {
+func (p *Proxy) dial(ctx context.Context, e intercept.Ends, fromLAN bool, l Leg) (c *net.TCPConn, used string, err error) {
 	v4 := e.Server.Addr().Is4()
 	control := func(_, _ string, raw syscall.RawConn) error {
 		var set error
@@ -87,7 +82,7 @@ func (p *Proxy) dial(ctx context.Context, e intercept.Ends, fromLAN bool, l Leg,
 				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
 				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MARK, intercept.Mark(!fromLAN)))
 			if set == nil {
-				used, set = p.shape(int(fd), l, tos, v4)
+				used, set = p.shape(int(fd), l)
 			}
 		})
 		return errors.Join(err, set)
@@ -105,29 +100,31 @@ func (p *Proxy) dial(ctx context.Context, e intercept.Ends, fromLAN bool, l Leg,
 }
 
 // ask dials the server for a held SYN and lets the SYN in, or has it refused,
-// as the server answered. Silence is answered by silence.
+// as the server answered. Silence is answered by silence; an ICMP error the
+// interception has passed on.
 func (p *Proxy) ask(ctx context.Context, h intercept.Held) {
+	p.abandon(h.Ends) // of a client that has begun anew
+	p.asking.Add(1)
 	_, leg := p.config.Load().legs(h.Rule, h.FromLAN)
-	server, used, err := p.dial(ctx, h.Ends, h.FromLAN, leg, h.TOS)
+	server, used, err := p.dial(ctx, h.Ends, h.FromLAN, leg)
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ECONNRESET):
+		p.asking.Add(-1)
 		p.counts.refused.Add(1)
 		p.warn(p.syns.Refuse(h), h.Ends)
 		time.AfterFunc(time.Second, func() { p.warn(p.syns.Drop(h), h.Ends) })
 		return
 	case err != nil:
+		p.asking.Add(-1)
 		p.counts.unreachable.Add(1)
 		p.warn(p.syns.Drop(h), h.Ends)
 		return
 	}
-	p.waiting.Store(h.Ends, &half{server, used})
+	p.waiting.Store(h.Ends, &half{server, used, h.Since, time.Now()})
 	if err := p.syns.Open(h); err != nil {
-		p.waiting.Delete(h.Ends)
-		server.Close()
+		p.abandon(h.Ends)
 		p.warn(err, h.Ends)
-		return
 	}
-	time.AfterFunc(patience, func() { p.abandon(h.Ends, server) })
 }
 
 // patience is how long an answered server waits for its client's last
@@ -136,19 +133,32 @@ const patience = 30 * time.Second
 
 // half is a connection to a server whose client has not come yet.
 type half struct {
-	conn *net.TCPConn
-	used string
+	conn  *net.TCPConn
+	used  string
+	since uint64 // of its flow
+	at    time.Time
 }
 
 // abandon resets a server whose client never completed its handshake.
-func (p *Proxy) abandon(e intercept.Ends, server *net.TCPConn) {
-	v, ok := p.waiting.Load(e)
-	if !ok || v.(*half).conn != server || !p.waiting.CompareAndDelete(e, v) {
+func (p *Proxy) abandon(e intercept.Ends) {
+	v, ok := p.waiting.LoadAndDelete(e)
+	if !ok {
 		return
 	}
+	p.asking.Add(-1)
 	p.counts.orphaned.Add(1)
-	abort(server)
-	p.warn(p.space.Forget(e), e)
+	abort(v.(*half).conn)
+	p.warn(p.space.Forget(e, v.(*half).since), e)
+}
+
+// abandonOld gives up on the clients that have let their servers wait.
+func (p *Proxy) abandonOld(before time.Time) {
+	p.waiting.Range(func(e, v any) bool {
+		if v.(*half).at.Before(before) {
+			p.abandon(e.(intercept.Ends))
+		}
+		return true
+	})
 }
 
 // warn logs an error that ends one connection only.

@@ -21,7 +21,7 @@ func TestMany(t *testing.T) {
 		t.Errorf("%s of %d", got, n)
 	}
 	waitFor(t, func() bool { s, err := r.proxy.Status(); return err == nil && s.Flows == 0 })
-	// Pipes are pooled: two descriptors each, pipesKept at most.
+	// Pipes are pooled: two descriptors each, pipesMost at most.
 	if after := openFiles(t, r.proxy.PID()); after-before > 200 {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}

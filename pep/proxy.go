@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -49,9 +50,12 @@ type Proxy struct {
 	log    *slog.Logger
 
 	listeners [2]*net.TCPListener
-	waiting   sync.Map // Ends of a held SYN -> *net.TCPConn that waits for its client
+	waiting   sync.Map // Ends of a held SYN -> *half that waits for its client
 	flows     flows
-	pipes     pipes
+	ending    ending
+	room      room
+	pipes     *pipes
+	asking    atomic.Int64 // SYNs held, and servers that wait for their clients
 	counts    counters
 }
 
@@ -70,11 +74,16 @@ func Open(at Place, c Config, log *slog.Logger) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	space, err := intercept.Open(at.Pins, at.LAN, at.WAN)
+	space, err := intercept.Open(at.Pins, at.LAN, at.WAN, at.Older)
 	if err != nil {
 		return nil, errors.Join(err, feed.Close())
 	}
-	p := &Proxy{space: space, shelf: congestion.Open(feed), feed: feed, way: at.Way, log: log, pipes: pipes{free: make(chan pipe, pipesKept)}}
+	room, shelf := makeRoom(), congestion.Open(feed)
+	if at.Older {
+		shelf = congestion.OpenOlder(feed)
+	}
+	shelf.Withhold(at.Without)
+	p := &Proxy{space: space, shelf: shelf, feed: feed, way: at.Way, log: log, room: room, pipes: newPipes(room.pipes())}
 	p.flows.entries = map[intercept.Ends]*Split{}
 	if err := p.listen(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -124,8 +133,13 @@ func (p *Proxy) Configure(c Config) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	c = c.withDefaults()
+	c = c.withDefaults(p.room)
 	p.shelf.Load(c.controls()...)
+	for name, why := range p.shelf.Missing() {
+		if slices.Contains(c.controls(), name) {
+			p.log.Warn("congestion control is missing, its fallback is used", "name", name, "error", why)
+		}
+	}
 	rules := make([]intercept.Rule, len(c.Rules))
 	for i, r := range c.Rules {
 		rules[i] = r.Rule
@@ -150,6 +164,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 	}
 	g.Go(func() error { return p.answer(ctx) })
 	g.Go(func() error { return p.tick(ctx) })
+	g.Go(func() error { return p.tidy(ctx) })
 	g.Go(func() error { return p.mislead(ctx) })
 	g.Go(func() error { return p.compare(ctx) })
 	g.Go(func() error {
@@ -193,18 +208,20 @@ func (p *Proxy) answer(ctx context.Context) error {
 	}
 }
 
-// tick tells the programs how many connections are split.
+// tick tells the programs that the proxy lives, and how many connections are
+// split.
 func (p *Proxy) tick(ctx context.Context) error {
-	every := time.NewTicker(20 * time.Millisecond)
+	const look, beat = 20 * time.Millisecond, 200 * time.Millisecond
+	every := time.NewTicker(look)
 	defer every.Stop()
-	last := -1
+	last, at := -1, time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-every.C:
-			if n := p.flows.len(); n != last {
-				last = n
+		case now := <-every.C:
+			if n := p.flows.len() + int(p.asking.Load()); n != last || now.Sub(at) >= beat {
+				last, at = n, now
 				if err := p.space.Report(uint32(n)); err != nil {
 					return fmt.Errorf("report split connections: %w", err)
 				}

@@ -47,6 +47,12 @@ type Place struct {
 	// feed only Grant tells it.
 	Feed string   `json:"feed,omitempty"`
 	Way  link.Way `json:"way,omitempty"`
+	// Older works as on a kernel before 6.6: clsact in place of tcx, and
+	// congestion controls registered without links.
+	Older bool `json:"older,omitempty"`
+	// Without are congestion controls to be taken for some that the kernel
+	// cannot load.
+	Without []string `json:"without,omitempty"`
 }
 
 // Grant is the capacity of a link for xlayer.
@@ -68,6 +74,7 @@ type Status struct {
 	Fallbacks   uint64            `json:"fallbacks"`
 	Intercept   intercept.Counts  `json:"intercept"`
 	Feed        FeedStatus        `json:"feed"`
+	Attached    string            `json:"attached"`          // by "tcx", or by "clsact" on kernels before 6.6
 	Missing     map[string]string `json:"missing,omitempty"` // controls that could not be loaded, and why
 }
 
@@ -77,7 +84,7 @@ func (p *Proxy) Status() (Status, error) {
 	counts, err := p.space.Counts()
 	feed := p.feedStatus(c)
 	s := Status{
-		Enabled: c.Enabled, Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed,
+		Enabled: c.Enabled, Attached: p.space.Attached(), Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed,
 		Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(), Unreachable: p.counts.unreachable.Load(),
 		Orphaned: p.counts.orphaned.Load(), Resets: p.counts.resets.Load(), Fallbacks: p.counts.fallbacks.Load(),
 	}

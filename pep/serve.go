@@ -28,16 +28,16 @@ func (p *Proxy) serve(ctx context.Context, client *net.TCPConn) {
 	if err != nil {
 		p.warn(ignoreRefusal(err), e)
 		abort(client)
-		p.warn(p.space.Forget(e), e)
+		p.warn(p.space.Forget(e, flow.Since), e)
 		return
 	}
 	p.flows.add(s)
-	s.relay(&p.pipes)
+	s.relay(p.pipes)
 	if s.ended.Load() == endReset {
 		p.counts.resets.Add(1)
 	}
 	p.flows.remove(s)
-	p.forgetLater(e)
+	p.ending.add(ended{e, flow.Since, time.Now()})
 }
 
 var errNoFlow = errors.New("the interception does not know it any more")
@@ -54,16 +54,17 @@ func ignoreRefusal(err error) error {
 // now (an early handshake).
 func (p *Proxy) join(ctx context.Context, e intercept.Ends, f intercept.Flow, client *net.TCPConn) (*Split, error) {
 	toClient, toServer := p.config.Load().legs(f.Rule, f.FromLAN)
-	used, err := p.shapeAccepted(client, toClient, f.TOS, e.Server.Addr().Is4())
+	used, err := p.shapeAccepted(client, toClient)
 	if err != nil {
 		return nil, err
 	}
-	s := &Split{Ends: e, FromLAN: f.FromLAN, Since: time.Now(), client: client, clientCC: used}
+	s := &Split{Ends: e, FromLAN: f.FromLAN, Since: time.Now(), flow: f.Since, client: client, clientCC: used}
 	if v, ok := p.waiting.LoadAndDelete(e); ok {
+		p.asking.Add(-1)
 		s.server, s.serverCC = v.(*half).conn, v.(*half).used
 		return s, nil
 	}
-	s.server, s.serverCC, err = p.dial(ctx, e, f.FromLAN, toServer, f.TOS)
+	s.server, s.serverCC, err = p.dial(ctx, e, f.FromLAN, toServer)
 	if err != nil {
 		if errors.Is(err, unix.ECONNREFUSED) {
 			p.counts.refused.Add(1)
@@ -75,28 +76,14 @@ func (p *Proxy) join(ctx context.Context, e intercept.Ends, f intercept.Flow, cl
 }
 
 // shapeAccepted is shape for a socket that the listener gave.
-func (p *Proxy) shapeAccepted(c syscall.Conn, l Leg, tos uint8, v4 bool) (used string, err error) {
+func (p *Proxy) shapeAccepted(c syscall.Conn, l Leg) (used string, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return "", err
 	}
 	var set error
-	err = raw.Control(func(fd uintptr) { used, set = p.shape(int(fd), l, tos, v4) })
+	err = raw.Control(func(fd uintptr) { used, set = p.shape(int(fd), l) })
 	return used, errors.Join(err, set)
-}
-
-// lingering is how long a flow is known after its end: its last segments,
-// and the answers to retransmissions, still need the ends' MAC addresses.
-const lingering = 65 * time.Second
-
-// forgetLater ends the flow once TIME_WAIT is over, unless the client has
-// opened the same ports again.
-func (p *Proxy) forgetLater(e intercept.Ends) {
-	time.AfterFunc(lingering, func() {
-		if !p.flows.has(e) {
-			p.warn(p.space.Forget(e), e)
-		}
-	})
 }
 
 func addrPort(a net.Addr) netip.AddrPort {

@@ -61,36 +61,59 @@ func Names() []string {
 type Shelf struct {
 	tag     string
 	feed    *Feed
+	older   bool // registers as kernels before 6.4 do it
 	mu      sync.RWMutex
 	laws    map[string]*law
 	missing map[string]error
+
+	withheld []string
 }
 
 type law struct {
 	collection *ebpf.Collection
-	attached   link.Link
+	unregister func() error
 }
 
 // Open returns an empty shelf, whose xlayer follows feed.
 func Open(feed *Feed) *Shelf {
-	return &Shelf{feed: feed, tag: fmt.Sprintf("fl%04x_", os.Getpid()&0xffff), laws: map[string]*law{}, missing: map[string]error{}}
+	return &Shelf{feed: feed, older: !haveLinks(), tag: tagOf(os.Getpid()), laws: map[string]*law{}, missing: map[string]error{}}
 }
+
+// OpenOlder returns one that registers its laws as kernels before 6.4 do it,
+// even where there are links.
+func OpenOlder(feed *Feed) *Shelf {
+	s := Open(feed)
+	s.older = true
+	return s
+}
+
+// Withhold has laws taken for some that this kernel cannot load.
+func (s *Shelf) Withhold(names []string) {
+	for _, n := range names {
+		s.missing[n] = errWithheld
+	}
+	s.withheld = names
+}
+
+var errWithheld = errors.New("withheld, as from a kernel that cannot load it")
 
 // Load loads and registers those of the named controls that are laws of ours
 // and not yet there. Missing tells which could not be loaded and why. Not for
 // use by several goroutines at once.
 func (s *Shelf) Load(names ...string) {
 	for _, l := range laws {
-		if !slices.Contains(names, l.name) || s.laws[l.name] != nil {
+		if !slices.Contains(names, l.name) || s.laws[l.name] != nil || slices.Contains(s.withheld, l.name) {
 			continue
 		}
 		loaded, err := s.load(l.name, l.spec)
+		s.mu.Lock()
 		if err != nil {
 			s.missing[l.name] = err
-			continue
+		} else {
+			delete(s.missing, l.name)
+			s.laws[l.name] = loaded
 		}
-		delete(s.missing, l.name)
-		s.laws[l.name] = loaded
+		s.mu.Unlock()
 	}
 }
 
@@ -107,6 +130,9 @@ func (s *Shelf) load(name string, describe func() (*ebpf.CollectionSpec, error))
 	if spec.Maps[feedMap] != nil && s.feed != nil {
 		options.MapReplacements = map[string]*ebpf.Map{feedMap: s.feed.m}
 	}
+	if s.older {
+		return loadOlder(spec, options, name)
+	}
 	c, err := ebpf.NewCollectionWithOptions(spec, options)
 	if err != nil {
 		return nil, fmt.Errorf("load law %s: %w", name, err)
@@ -116,7 +142,7 @@ func (s *Shelf) load(name string, describe func() (*ebpf.CollectionSpec, error))
 		c.Close()
 		return nil, fmt.Errorf("register law %s: %w", name, err)
 	}
-	return &law{c, l}, nil
+	return &law{c, l.Close}, nil
 }
 
 // nameSize is TCP_CA_NAME_MAX.
@@ -164,7 +190,7 @@ func (s *Shelf) Close() error {
 	defer s.mu.Unlock()
 	var errs []error
 	for name, l := range s.laws {
-		if err := errors.Join(l.attached.Close()); err != nil {
+		if err := l.unregister(); err != nil {
 			errs = append(errs, fmt.Errorf("unregister law %s: %w", name, err))
 		}
 		l.collection.Close()

@@ -11,10 +11,9 @@ const (
 
 // normalise makes a copied SYN fit to be sent: without Ethernet padding, and
 // with a checksum of its own (the copy of a locally made segment may carry
-// the pseudo header's sum only). It returns the frame, its traffic class and
-// whether it is IPv6. The programs hand over only frames that they have
-// parsed.
-func normalise(f []byte) (frame []byte, tos uint8, v6 bool) {
+// the pseudo header's sum only). It returns the frame, and whether it is IPv6.
+// The programs hand over only frames that they have parsed.
+func normalise(f []byte) (frame []byte, v6 bool) {
 	at, proto := 14, binary.BigEndian.Uint16(f[12:])
 	if proto == etherVLAN || proto == etherQinQ {
 		at, proto = 18, binary.BigEndian.Uint16(f[16:])
@@ -24,18 +23,16 @@ func normalise(f []byte) (frame []byte, tos uint8, v6 bool) {
 	if proto == etherIPv6 {
 		end := min(len(ip), 40+int(binary.BigEndian.Uint16(ip[4:])))
 		addresses, segment = ip[8:40], ip[40:end]
-		tos = uint8(binary.BigEndian.Uint16(ip) >> 4)
 		f = f[:at+end]
 	} else {
 		header := int(ip[0]&15) * 4
 		end := min(len(ip), int(binary.BigEndian.Uint16(ip[2:])))
 		addresses, segment = ip[12:20], ip[header:end]
-		tos = ip[1]
 		f = f[:at+end]
 	}
 	binary.BigEndian.PutUint16(segment[16:], 0)
 	binary.BigEndian.PutUint16(segment[16:], checksum(addresses, segment))
-	return f, tos, proto == etherIPv6
+	return f, proto == etherIPv6
 }
 
 // checksum is TCP's over its pseudo header (RFC 9293 section 3.1, RFC 8200

@@ -17,12 +17,19 @@ type Held struct {
 	Ends
 	FromLAN bool
 	Rule    int
-	TOS     uint8
+	Since   uint64 // of its flow
 
 	key   interceptTuple
 	index int
 	frame []byte
 }
+
+// States of a flow, as in words.h.
+const (
+	stateHeld = iota + 1
+	stateOpen
+	stateRefused
+)
 
 // Syns reads the SYNs that the programs hold, and lets them go on.
 type Syns struct {
@@ -85,10 +92,10 @@ func (q *Syns) Next() (Held, error) {
 		return Held{}, fmt.Errorf("held SYN of %d bytes: want %d", len(record.RawSample), unsafe.Sizeof(raw))
 	}
 	raw = *(*interceptHeld)(unsafe.Pointer(&record.RawSample[0]))
-	h := Held{key: raw.Tuple, index: int(raw.Ifindex), Rule: int(raw.Rule), FromLAN: int(raw.Ifindex) == q.space.lan.Index}
+	h := Held{key: raw.Tuple, index: int(raw.Ifindex), Rule: int(raw.Rule), Since: raw.Since, FromLAN: int(raw.Ifindex) == q.space.lan.Index}
 	h.frame = append([]byte(nil), raw.Frame[:min(raw.Length, uint32(len(raw.Frame)))]...)
 	var v6 bool
-	h.frame, h.TOS, v6 = normalise(h.frame)
+	h.frame, v6 = normalise(h.frame)
 	a, b := ends(&raw.Tuple, v6)
 	if raw.ClientIsA == 0 {
 		a, b = b, a
@@ -98,13 +105,13 @@ func (q *Syns) Next() (Held, error) {
 }
 
 // Open lets the SYN in: the listener answers it.
-func (q *Syns) Open(h Held) error { return q.release(h, 2) }
+func (q *Syns) Open(h Held) error { return q.release(h, stateOpen) }
 
 // Refuse has the SYN answered by a reset.
-func (q *Syns) Refuse(h Held) error { return q.release(h, 3) }
+func (q *Syns) Refuse(h Held) error { return q.release(h, stateRefused) }
 
 // Drop forgets the SYN: the client hears nothing.
-func (q *Syns) Drop(h Held) error { return q.space.Forget(h.Ends) }
+func (q *Syns) Drop(h Held) error { return q.space.Forget(h.Ends, h.Since) }
 
 // release sets the flow's state and replays the SYN.
 func (q *Syns) release(h Held, state uint32) error {
@@ -112,6 +119,9 @@ func (q *Syns) release(h Held, state uint32) error {
 	flows := q.space.objects.Flows
 	if err := flows.Lookup(&h.key, &f); err != nil {
 		return fmt.Errorf("release the SYN of %v: %w", h.Client, err)
+	}
+	if f.Since != h.Since {
+		return fmt.Errorf("release the SYN of %v: it has begun anew", h.Client)
 	}
 	f.State = state
 	if err := flows.Update(&h.key, &f, ebpf.UpdateExist); err != nil {

@@ -7,31 +7,35 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 )
 
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type tuple -type flow -type port -type rule -type orders -type held intercept bpf/intercept.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type tuple -type flow -type port -type rule -type orders -type live -type held intercept bpf/intercept.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
 
 // version is part of the pin directory: pinned maps keep the layout with
 // which they were made.
-const version = "2"
+const version = "3"
 
 // Space is the interception of one namespace, seen from inside it.
 type Space struct {
 	dir      string
 	objects  interceptObjects
 	lan, wan *net.Interface
-	set      uint32 // which half of the rule table is in force
+	older    bool // attached as kernels before 6.6 do it
+
+	mu   sync.Mutex
+	live interceptLive // what the programs were told last
 }
 
 // Open attaches interception to the two ports of the calling thread's network
 // namespace, which Prepare has made ready, or takes over what is attached
-// already. pins is a directory on a BPF file system.
-func Open(pins, lan, wan string) (*Space, error) {
-	s := &Space{dir: filepath.Join(pins, "v"+version)}
+// already. pins is a directory on a BPF file system. older asks for clsact
+// even where the kernel has tcx.
+func Open(pins, lan, wan string, older bool) (*Space, error) {
+	s := &Space{older: older, dir: filepath.Join(pins, "v"+version)}
 	for _, p := range []struct {
 		at   **net.Interface
 		name string
@@ -48,14 +52,14 @@ func Open(pins, lan, wan string) (*Space, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	if err := s.attach(); err != nil {
+	if err := errors.Join(s.unhold(), s.attach()); err != nil {
 		return nil, errors.Join(err, s.objects.Close())
 	}
 	return s, nil
 }
 
 // shared lists the maps that outlive a process.
-var shared = []string{"flows", "ports", "rules", "settings", "counts", "listeners"}
+var shared = []string{"flows", "ports", "rules", "settings", "alive", "counts", "listeners"}
 
 func (s *Space) load() error {
 	spec, err := loadIntercept()
@@ -68,6 +72,9 @@ func (s *Space) load() error {
 	options := &ebpf.CollectionOptions{Maps: ebpf.MapOptions{PinPath: s.dir}}
 	if err := spec.LoadAndAssign(&s.objects, options); err != nil {
 		return fmt.Errorf("load interception: %w", err)
+	}
+	if err := s.objects.Alive.Lookup(uint32(0), &s.live); err != nil {
+		return fmt.Errorf("orders in force: %w", err)
 	}
 	ports := s.objects.Ports
 	for i, p := range []*net.Interface{s.lan, s.wan} {
@@ -88,54 +95,6 @@ func (s *Space) load() error {
 func across(index int) bool {
 	l, err := netlink.LinkByIndex(index)
 	return err == nil && l.Type() == "veth" && l.Attrs().NetNsID >= 0
-}
-
-// attach puts the programs on the ports, in place of older ones without a
-// gap. The listener program goes last: without it SYNs find no listener and
-// cross.
-func (s *Space) attach() error {
-	for _, p := range []*net.Interface{s.lan, s.wan} {
-		for _, a := range []struct {
-			name string
-			prog *ebpf.Program
-			at   ebpf.AttachType
-		}{{"in", s.objects.InterceptIn, ebpf.AttachTCXIngress}, {"out", s.objects.InterceptOut, ebpf.AttachTCXEgress}} {
-			pin := filepath.Join(s.dir, p.Name+"_"+a.name)
-			fresh := func() (link.Link, error) {
-				return link.AttachTCX(link.TCXOptions{Interface: p.Index, Program: a.prog, Attach: a.at})
-			}
-			if err := replace(pin, a.prog, fresh); err != nil {
-				return fmt.Errorf("attach to port %s: %w", p.Name, err)
-			}
-		}
-	}
-	ns, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return err
-	}
-	defer ns.Close()
-	return replace(filepath.Join(s.dir, "listen"), s.objects.InterceptListen, func() (link.Link, error) {
-		return link.AttachNetNs(int(ns.Fd()), s.objects.InterceptListen)
-	})
-}
-
-// replace updates the attachment pinned at pin, or makes and pins a new one.
-func replace(pin string, prog *ebpf.Program, fresh func() (link.Link, error)) error {
-	if l, err := link.LoadPinnedLink(pin, nil); err == nil {
-		defer l.Close()
-		if l.Update(prog) == nil {
-			return nil
-		}
-	}
-	if err := os.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	l, err := fresh()
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	return l.Pin(pin)
 }
 
 // Close lets go of the programs; pinned, they go on.

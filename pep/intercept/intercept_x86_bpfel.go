@@ -14,22 +14,24 @@ import (
 )
 
 type interceptFlow struct {
-	_          structs.HostLayout
-	ClientMac  [6]uint8
-	ServerMac  [6]uint8
+	_    structs.HostLayout
+	From [2]struct {
+		_    structs.HostLayout
+		Mac  [12]uint8
+		Tags [2]struct {
+			_     structs.HostLayout
+			Proto uint16
+			Tci   uint16
+		}
+		Tos  uint8
+		Hops uint8
+		Pad  uint16
+	}
+	Since      uint64
 	ClientPort uint32
 	State      uint32
 	Rule       uint32
-	ClientIsA  uint32
-	_          [4]byte
-	Since      uint64
-	Tags       [2]struct {
-		_     structs.HostLayout
-		Proto uint16
-		Tci   uint16
-	}
-	Tos uint8
-	Pad [7]uint8
+	Sequence   uint32
 }
 
 type interceptHeld struct {
@@ -39,19 +41,25 @@ type interceptHeld struct {
 	Length    uint32
 	ClientIsA uint32
 	Rule      uint32
+	_         [4]byte
+	Since     uint64
 	Frame     [256]uint8
+}
+
+type interceptLive struct {
+	_    structs.HostLayout
+	Beat uint64
+	Open uint32
+	Set  uint32
 }
 
 type interceptOrders struct {
 	_         structs.HostLayout
 	Enabled   uint32
 	Rules     uint32
-	Set       uint32
 	Fallback  uint32
 	Most      uint32
-	Open      uint32
-	Listener  uint16
-	Pad       uint16
+	Listener  uint32
 	PatienceS uint32
 }
 
@@ -93,6 +101,7 @@ type interceptTuple struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	interceptMapAlive            = "alive"
 	interceptMapCounts           = "counts"
 	interceptMapFlows            = "flows"
 	interceptMapListeners        = "listeners"
@@ -157,6 +166,7 @@ type interceptProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type interceptMapSpecs struct {
+	Alive     *ebpf.MapSpec `ebpf:"alive"`
 	Counts    *ebpf.MapSpec `ebpf:"counts"`
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
 	Listeners *ebpf.MapSpec `ebpf:"listeners"`
@@ -193,6 +203,7 @@ func (o *interceptObjects) Close() error {
 //
 // It can be passed to loadInterceptObjects or ebpf.CollectionSpec.LoadAndAssign.
 type interceptMaps struct {
+	Alive     *ebpf.Map `ebpf:"alive"`
 	Counts    *ebpf.Map `ebpf:"counts"`
 	Flows     *ebpf.Map `ebpf:"flows"`
 	Listeners *ebpf.Map `ebpf:"listeners"`
@@ -204,6 +215,7 @@ type interceptMaps struct {
 
 func (m *interceptMaps) Close() error {
 	return _InterceptClose(
+		m.Alive,
 		m.Counts,
 		m.Flows,
 		m.Listeners,

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 )
 
 // Settings are what the programs decide by.
@@ -20,12 +21,14 @@ type Settings struct {
 }
 
 // Apply puts settings in force at once: SYNs meet the old rules or the new,
-// never a mixture.
+// never a mixture. What is not in force is written first.
 func (s *Space) Apply(want Settings) error {
 	if len(want.Rules) > MostRules {
 		return fmt.Errorf("%d rules: want at most %d", len(want.Rules), MostRules)
 	}
-	next := 1 - s.set
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := 1 - s.live.Set
 	for i, r := range want.Rules {
 		encoded := r.encode()
 		if err := s.objects.Rules.Put(next*MostRules+uint32(i), &encoded); err != nil {
@@ -33,27 +36,36 @@ func (s *Space) Apply(want Settings) error {
 		}
 	}
 	value := interceptOrders{
-		Rules: uint32(len(want.Rules)), Set: next, Fallback: uint32(want.Fallback), Most: want.Most,
-		Listener: want.Listener, PatienceS: want.Patience,
+		Rules: uint32(len(want.Rules)), Fallback: uint32(want.Fallback), Most: want.Most,
+		Listener: uint32(want.Listener), PatienceS: want.Patience,
 	}
 	if want.Enabled {
 		value.Enabled = 1
 	}
-	if err := s.objects.Settings.Put(uint32(0), &value); err != nil {
+	if err := s.objects.Settings.Put(next, &value); err != nil {
 		return fmt.Errorf("settings of interception: %w", err)
 	}
-	s.set = next
-	return nil
+	s.live.Set = next
+	return s.beat()
 }
 
-// Report tells the programs how many connections are split now.
+// Report tells the programs that the proxy lives, and how many connections it
+// splits now. One that has not reported for two seconds is taken to hang:
+// SYNs then cross.
 func (s *Space) Report(open uint32) error {
-	var value interceptOrders
-	if err := s.objects.Settings.Lookup(uint32(0), &value); err != nil {
-		return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live.Open = open
+	return s.beat()
+}
+
+func (s *Space) beat() error {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return fmt.Errorf("clock: %w", err)
 	}
-	value.Open = open
-	return s.objects.Settings.Put(uint32(0), &value)
+	s.live.Beat = uint64(now.Nano())
+	return s.objects.Alive.Put(uint32(0), &s.live)
 }
 
 // Listen names the sockets that SYNs go to, by address family.
@@ -97,9 +109,9 @@ type Ends struct{ Client, Server netip.AddrPort }
 
 // Flow is what the programs know of a split connection.
 type Flow struct {
-	FromLAN bool // the client is behind the lan port
-	Rule    int  // which rule, MostRules if none
-	TOS     uint8
+	FromLAN bool   // the client is behind the lan port
+	Rule    int    // which rule, MostRules if none
+	Since   uint64 // CLOCK_MONOTONIC ns of its SYN: tells it from others of the same ends
 }
 
 // Flow returns what is known of a connection; ok is false when it is not (or
@@ -114,16 +126,11 @@ func (s *Space) Flow(e Ends) (f Flow, ok bool, err error) {
 	if err != nil {
 		return f, false, fmt.Errorf("flow of %v to %v: %w", e.Client, e.Server, err)
 	}
-	return Flow{FromLAN: value.ClientPort == uint32(s.lan.Index), Rule: int(value.Rule), TOS: value.Tos}, true, nil
+	return s.describe(&value), true, nil
 }
 
-// Forget ends the flow of a connection: later segments cross.
-func (s *Space) Forget(e Ends) error {
-	key, _ := makeTuple(e)
-	if err := s.objects.Flows.Delete(&key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		return fmt.Errorf("forget %v to %v: %w", e.Client, e.Server, err)
-	}
-	return nil
+func (s *Space) describe(f *interceptFlow) Flow {
+	return Flow{FromLAN: f.ClientPort == uint32(s.lan.Index), Rule: int(f.Rule), Since: f.Since}
 }
 
 // Mark is the socket mark by which a socket sends through the lan or the wan

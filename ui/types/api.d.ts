@@ -481,6 +481,7 @@ export interface ProfileInfo {
 
 export interface Proxy {
   accepted: number
+  attached: string
   enabled: boolean
   fallbacks: number
   feed: FeedStatus

@@ -2,10 +2,8 @@
 /* Layer-2 transparent interception: TCP that a rule wants split goes to a
  * local socket with the addresses of the ends; all else crosses to the other
  * port as it came. Without a listener it is a wire. */
-#include "parse.h"
-
-#define TCP_TIME_WAIT 6
-#define TCP_LISTEN 10
+#include "face.h"
+#include "policy.h"
 
 /* Straight to the far end of a veth where there is one: a frame that was
  * redirected to a port's way out would be passed over by generic XDP there. */
@@ -31,116 +29,6 @@ static __always_inline int local(struct __sk_buff *skb, const struct port *p, co
 	return TC_ACT_OK;
 }
 
-static __always_inline struct bpf_sock *find(struct __sk_buff *skb, const struct segment *s)
-{
-	struct bpf_sock_tuple t = {};
-	if (s->v6) {
-		__builtin_memcpy(t.ipv6.saddr, s->source, 16);
-		__builtin_memcpy(t.ipv6.daddr, s->target, 16);
-		t.ipv6.sport = s->source_port;
-		t.ipv6.dport = s->target_port;
-		return bpf_skc_lookup_tcp(skb, &t, sizeof(t.ipv6), BPF_F_CURRENT_NETNS, 0);
-	}
-	t.ipv4.saddr = s->source[0];
-	t.ipv4.daddr = s->target[0];
-	t.ipv4.sport = s->source_port;
-	t.ipv4.dport = s->target_port;
-	return bpf_skc_lookup_tcp(skb, &t, sizeof(t.ipv4), BPF_F_CURRENT_NETNS, 0);
-}
-
-/* Whether somebody listens for split connections. */
-static __always_inline int listening(struct __sk_buff *skb, const struct orders *g, int v6)
-{
-	struct segment s = {.v6 = v6, .source_port = bpf_htons(1), .target_port = bpf_htons(g->listener)};
-	s.source[v6 ? 3 : 0] = s.target[v6 ? 3 : 0] = v6 ? bpf_htonl(1) : bpf_htonl(0x7f000001);
-	struct bpf_sock *sk = find(skb, &s);
-	if (!sk)
-		return 0;
-	bpf_sk_release(sk);
-	return 1;
-}
-
-/* Whether the connection has a socket already, so that this SYN is one sent
- * again. */
-static __always_inline int connected(struct __sk_buff *skb, const struct segment *s)
-{
-	struct bpf_sock *sk = find(skb, s);
-	if (!sk)
-		return 0;
-	int live = sk->state != TCP_TIME_WAIT && sk->state != TCP_LISTEN;
-	bpf_sk_release(sk);
-	return live;
-}
-
-static __always_inline int within(const __be32 *x, const __be32 *prefix, const __be32 *mask)
-{
-	__u32 differs = 0;
-#pragma unroll
-	for (int i = 0; i < 4; i++)
-		differs |= (x[i] ^ prefix[i]) & mask[i];
-	return !differs;
-}
-
-static __always_inline int same_mac(const __u8 *x, const __u8 *y)
-{
-	__u8 differs = 0;
-#pragma unroll
-	for (int i = 0; i < ETH_ALEN; i++)
-		differs |= x[i] ^ y[i];
-	return !differs;
-}
-
-static __always_inline int matches(const struct rule *r, const struct segment *s, const __u8 *mac)
-{
-	__u16 port = bpf_ntohs(s->target_port);
-	if (r->family && r->family != (s->v6 ? 6 : 4))
-		return 0;
-	if (r->last_port && (port < r->first_port || port > r->last_port))
-		return 0;
-	if (r->by_dscp && r->dscp != s->tos >> 2)
-		return 0;
-	if (r->mptcp && (r->mptcp == 1) != s->mptcp)
-		return 0;
-	if (r->by_mac && !same_mac(r->mac, mac))
-		return 0;
-	return within(s->source, r->source, r->source_mask) && within(s->target, r->target, r->target_mask);
-}
-
-/* What is to be done with a SYN, and by which rule. */
-static __always_inline __u32 decide(const struct orders *g, const struct segment *s, const __u8 *mac, __u32 *by)
-{
-	__u32 base = g->set ? RULES : 0;
-	for (__u32 i = 0; i < RULES; i++) {
-		if (i >= g->rules)
-			break;
-		__u32 at = base + i;
-		struct rule *r = bpf_map_lookup_elem(&rules, &at);
-		if (r && matches(r, s, mac)) {
-			*by = i;
-			return r->action;
-		}
-	}
-	*by = RULES;
-	return g->fallback;
-}
-
-static __always_inline void remember(struct __sk_buff *skb, const struct segment *s, struct flow *f)
-{
-	bpf_skb_load_bytes(skb, 0, f->server_mac, ETH_ALEN);
-	bpf_skb_load_bytes(skb, ETH_ALEN, f->client_mac, ETH_ALEN);
-	f->client_port = skb->ifindex;
-	f->client_is_a = s->source_is_a;
-	f->since = bpf_ktime_get_ns();
-	f->tos = s->tos;
-	if (skb->vlan_present) {
-		f->tags[0].proto = skb->vlan_proto;
-		f->tags[0].tci = skb->vlan_tci;
-		f->tags[1] = s->tag;
-	} else {
-		f->tags[0] = s->tag;
-	}
-}
-
 /* Gives the SYN to user space, which asks the far side first. */
 static __always_inline int hold(struct __sk_buff *skb, const struct port *p, const struct segment *s, struct flow *f)
 {
@@ -159,6 +47,7 @@ static __always_inline int hold(struct __sk_buff *skb, const struct port *p, con
 	h->length = length;
 	h->client_is_a = s->source_is_a;
 	h->rule = f->rule;
+	h->since = f->since;
 	f->state = HELD;
 	bpf_map_update_elem(&flows, &s->tuple, f, BPF_ANY);
 	bpf_ringbuf_submit(h, 0);
@@ -167,26 +56,30 @@ static __always_inline int hold(struct __sk_buff *skb, const struct port *p, con
 }
 
 /* A SYN that begins a connection, as far as we know. */
-static __always_inline int begin(struct __sk_buff *skb, const struct port *p, const struct orders *g, const struct segment *s)
+static __always_inline int begin(struct __sk_buff *skb, const struct port *p, const struct orders *g, const struct live *l,
+				 const struct segment *s)
 {
 	struct flow f = {};
-	if (!g->enabled || !p->splits)
+	if (!g->enabled || !p->splits || s->options)
 		return pass(skb, p);
 	if (s->fastopen || s->length) { /* data before the handshake: not ours to answer */
 		count(FASTOPEN);
 		return pass(skb, p);
 	}
-	remember(skb, s, &f);
-	__u32 action = decide(g, s, f.client_mac, &f.rule);
+	look(skb, s, &f.from[CLIENT]);
+	mirror(&f.from[CLIENT], &f.from[SERVER]);
+	f.client_port = skb->ifindex;
+	f.since = bpf_ktime_get_ns();
+	f.sequence = s->sequence;
+	__u32 action = decide(g, l->set, s, f.from[CLIENT].mac + ETH_ALEN, &f.rule);
 	if (action == PASS)
 		return pass(skb, p);
-	if (g->open >= g->most) {
+	if (l->open >= g->most) {
 		count(OVER_LIMIT);
 		return pass(skb, p);
 	}
-	if (!listening(skb, g, s->v6)) {
+	if (!listening(skb, g, l, s->v6)) {
 		count(NO_LISTENER);
-		bpf_map_delete_elem(&flows, &s->tuple);
 		return pass(skb, p);
 	}
 	if (action == SPLIT_DEFERRED)
@@ -197,19 +90,42 @@ static __always_inline int begin(struct __sk_buff *skb, const struct port *p, co
 	return local(skb, p, s);
 }
 
-static __always_inline int on_syn(struct __sk_buff *skb, const struct port *p, const struct orders *g, const struct segment *s, struct flow *f)
+/* Whether the far side is being asked. */
+static __always_inline int asked(struct __sk_buff *skb, const struct orders *g, const struct live *l, const struct flow *f, int v6)
+{
+	return f->state == HELD && bpf_ktime_get_ns() - f->since < (__u64)g->patience_s * 1000000000ULL && listening(skb, g, l, v6);
+}
+
+static __always_inline int on_syn(struct __sk_buff *skb, const struct port *p, const struct orders *g, const struct live *l,
+				  const struct segment *s, struct flow *f)
 {
 	if (!f)
-		return begin(skb, p, g, s);
-	if (f->client_port != skb->ifindex) /* the other end opens at the same time */
-		return local(skb, p, s);
+		return begin(skb, p, g, l, s);
 	if ((skb->mark & MARK_KIND) == MARK_REPLAYED)
 		return f->state == HELD ? TC_ACT_SHOT : local(skb, p, s);
-	if (f->state == HELD && bpf_ktime_get_ns() - f->since < (__u64)g->patience_s * 1000000000ULL && listening(skb, g, s->v6))
-		return TC_ACT_SHOT; /* sent again while the far side is asked */
-	if (f->state == OPEN && connected(skb, s))
+	if (f->client_port != skb->ifindex && connected(skb, s)) { /* the other end opens at the same time */
+		watch(skb, s, f);
 		return local(skb, p, s);
-	return begin(skb, p, g, s);
+	}
+	if (asked(skb, g, l, f, s->v6))
+		return TC_ACT_SHOT; /* it will come again */
+	if (f->client_port == skb->ifindex && f->state == OPEN && connected(skb, s))
+		return local(skb, p, s);
+	bpf_map_delete_elem(&flows, &s->tuple); /* of a connection before, that has ended */
+	return begin(skb, p, g, l, s);
+}
+
+/* An error about the SYN that we sent for one that is held: it tells the
+ * client, too, whose SYN had another sequence number. */
+static __always_inline int report(struct __sk_buff *skb, const struct port *p, const struct segment *s, const struct flow *f)
+{
+	__be32 sequence = f->sequence;
+	skb->mark = MARK_REPLAYED;
+	bpf_clone_redirect(skb, skb->ifindex, BPF_F_INGRESS);
+	skb->mark = 0;
+	bpf_l4_csum_replace(skb, s->quoting + 2, s->sequence, sequence, 4);
+	bpf_skb_store_bytes(skb, s->transport + 4, &sequence, 4, 0);
+	return pass(skb, p);
 }
 
 SEC("tcx/ingress")
@@ -218,9 +134,11 @@ int intercept_in(struct __sk_buff *skb)
 	__u32 index = skb->ifindex, zero = 0;
 	struct segment s = {};
 	struct port *p = bpf_map_lookup_elem(&ports, &index);
-	if (!p)
+	struct live *l = bpf_map_lookup_elem(&alive, &zero);
+	if (!p || !l)
 		return TC_ACT_OK;
-	struct orders *g = bpf_map_lookup_elem(&settings, &zero);
+	__u32 set = l->set;
+	struct orders *g = bpf_map_lookup_elem(&settings, &set);
 	if (!g)
 		return TC_ACT_OK;
 	enum kind k = parse(skb, &s);
@@ -228,35 +146,19 @@ int intercept_in(struct __sk_buff *skb)
 		return pass(skb, p);
 	struct flow *f = bpf_map_lookup_elem(&flows, &s.tuple);
 	if (k == SEGMENT && s.syn && !s.ack && !s.rst)
-		return on_syn(skb, p, g, &s, f);
+		return on_syn(skb, p, g, l, &s, f);
 	if (!f)
 		return pass(skb, p);
-	if (k == QUOTED)
-		count(ERRORS);
-	return local(skb, p, &s);
-}
-
-/* What the stack sends gets the MAC addresses and tags of the end it speaks
- * for. */
-static __always_inline int send(struct __sk_buff *skb, const struct flow *f)
-{
-	__u8 mac[2 * ETH_ALEN];
-	if (f->client_port == skb->ifindex) {
-		__builtin_memcpy(mac, f->client_mac, ETH_ALEN);
-		__builtin_memcpy(mac + ETH_ALEN, f->server_mac, ETH_ALEN);
-	} else {
-		__builtin_memcpy(mac, f->server_mac, ETH_ALEN);
-		__builtin_memcpy(mac + ETH_ALEN, f->client_mac, ETH_ALEN);
+	if (k == SEGMENT) {
+		watch(skb, &s, f);
+		return local(skb, p, &s);
 	}
-	struct tag outer = f->tags[0], inner = f->tags[1];
-	if (bpf_skb_store_bytes(skb, 0, mac, sizeof(mac), 0))
-		return TC_ACT_SHOT;
-	if (inner.proto && bpf_skb_vlan_push(skb, inner.proto, inner.tci))
-		return TC_ACT_SHOT;
-	if (outer.proto && bpf_skb_vlan_push(skb, outer.proto, outer.tci))
-		return TC_ACT_SHOT;
-	count(SENT);
-	return TC_ACT_OK;
+	if ((skb->mark & MARK_KIND) == MARK_REPLAYED)
+		return local(skb, p, &s);
+	count(ERRORS);
+	if (f->state == HELD && f->client_port != skb->ifindex)
+		return report(skb, p, &s, f);
+	return local(skb, p, &s);
 }
 
 SEC("tcx/egress")
@@ -272,8 +174,8 @@ int intercept_out(struct __sk_buff *skb)
 	}
 	if (parse(skb, &s) == SEGMENT) {
 		struct flow *f = bpf_map_lookup_elem(&flows, &s.tuple);
-		if (f)
-			return send(skb, f);
+		if (f) /* to the client in the server's place, and the other way */
+			return disguise(skb, &s, &f->from[f->client_port == skb->ifindex ? SERVER : CLIENT]);
 	}
 	count(DROPPED);
 	return TC_ACT_SHOT;

@@ -11,7 +11,10 @@ struct segment {
 	__u32 source_is_a;
 	__u32 transport; /* offset of the TCP header */
 	__u32 length;    /* of the TCP payload */
-	__u8 v6, tos, syn, ack, rst, mptcp, fastopen;
+	__u32 quoting;   /* offset of the ICMP header whose error quotes it */
+	__be32 sequence;
+	__u8 v6, tos, hops, syn, ack, rst, mptcp, fastopen;
+	__u8 options; /* of IPv4, or a signature: crosses */
 	__u8 inner; /* a tag stands in the frame, behind the one beside it */
 	struct tag tag;
 };
@@ -44,7 +47,8 @@ static __always_inline void make_tuple(struct segment *s)
 	}
 }
 
-/* Options that decide whether a SYN is split: MPTCP (30), Fast Open (34). */
+/* Options that decide whether a SYN is split: MPTCP (30), Fast Open (34), and
+ * signatures, which nobody can give in an end's place: MD5 (19), TCP-AO (29). */
 static __always_inline void scan_options(struct __sk_buff *skb, struct segment *s, __u32 end)
 {
 	__u32 at = s->transport + sizeof(struct tcphdr);
@@ -62,6 +66,8 @@ static __always_inline void scan_options(struct __sk_buff *skb, struct segment *
 			s->mptcp = 1;
 		if (option[0] == 34)
 			s->fastopen = 1;
+		if (option[0] == 19 || option[0] == 29)
+			s->options = 1;
 		if (option[1] < 2)
 			return;
 		at += option[1];
@@ -75,6 +81,7 @@ static __always_inline enum kind parse_tcp(struct __sk_buff *skb, struct segment
 		return OTHER;
 	s->source_port = tcp.source;
 	s->target_port = tcp.dest;
+	s->sequence = tcp.seq;
 	s->syn = tcp.syn;
 	s->ack = tcp.ack;
 	s->rst = tcp.rst;
@@ -93,13 +100,20 @@ struct icmp {
 };
 enum { UNREACHABLE4 = 3, EXCEEDED4 = 11, UNREACHABLE6 = 1, EXCEEDED6 = 3 };
 
+/* As much of a TCP header as every ICMP error quotes. */
+struct quoted {
+	__be16 source, target;
+	__be32 sequence;
+};
+
 /* The TCP header that an ICMP error quotes; the packet quoted went the other
  * way, which the tuple does not mind. */
 static __always_inline enum kind quote4(struct __sk_buff *skb, struct segment *s, __u32 at)
 {
 	struct icmp icmp;
 	struct iphdr ip;
-	__be16 p[2];
+	struct quoted q;
+	s->quoting = at;
 	if (bpf_skb_load_bytes(skb, at, &icmp, sizeof(icmp)))
 		return OTHER;
 	if (icmp.type != UNREACHABLE4 && icmp.type != EXCEEDED4)
@@ -107,12 +121,14 @@ static __always_inline enum kind quote4(struct __sk_buff *skb, struct segment *s
 	at += sizeof(icmp);
 	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)) || ip.protocol != IPPROTO_TCP)
 		return OTHER;
-	if (bpf_skb_load_bytes(skb, at + ip.ihl * 4, p, sizeof(p)))
+	s->transport = at + ip.ihl * 4;
+	if (bpf_skb_load_bytes(skb, s->transport, &q, sizeof(q)))
 		return OTHER;
 	s->source[0] = ip.saddr;
 	s->target[0] = ip.daddr;
-	s->source_port = p[0];
-	s->target_port = p[1];
+	s->source_port = q.source;
+	s->target_port = q.target;
+	s->sequence = q.sequence;
 	make_tuple(s);
 	return QUOTED;
 }
@@ -121,7 +137,8 @@ static __always_inline enum kind quote6(struct __sk_buff *skb, struct segment *s
 {
 	struct icmp icmp;
 	struct ipv6hdr ip;
-	__be16 p[2];
+	struct quoted q;
+	s->quoting = at;
 	if (bpf_skb_load_bytes(skb, at, &icmp, sizeof(icmp)))
 		return OTHER;
 	if (icmp.type < UNREACHABLE6 || icmp.type > EXCEEDED6)
@@ -129,12 +146,14 @@ static __always_inline enum kind quote6(struct __sk_buff *skb, struct segment *s
 	at += sizeof(icmp);
 	if (bpf_skb_load_bytes(skb, at, &ip, sizeof(ip)) || ip.nexthdr != IPPROTO_TCP)
 		return OTHER;
-	if (bpf_skb_load_bytes(skb, at + sizeof(ip), p, sizeof(p)))
+	s->transport = at + sizeof(ip);
+	if (bpf_skb_load_bytes(skb, s->transport, &q, sizeof(q)))
 		return OTHER;
 	__builtin_memcpy(s->source, &ip.saddr, 16);
 	__builtin_memcpy(s->target, &ip.daddr, 16);
-	s->source_port = p[0];
-	s->target_port = p[1];
+	s->source_port = q.source;
+	s->target_port = q.target;
+	s->sequence = q.sequence;
 	make_tuple(s);
 	return QUOTED;
 }
@@ -153,6 +172,8 @@ static __always_inline enum kind parse4(struct __sk_buff *skb, struct segment *s
 		return OTHER;
 	s->transport = at + header;
 	s->tos = ip.tos;
+	s->hops = ip.ttl;
+	s->options = ip.ihl > 5;
 	s->source[0] = ip.saddr;
 	s->target[0] = ip.daddr;
 	return parse_tcp(skb, s, bpf_ntohs(ip.tot_len) - header);
@@ -170,6 +191,7 @@ static __always_inline enum kind parse6(struct __sk_buff *skb, struct segment *s
 		return OTHER;
 	s->transport = at + sizeof(ip);
 	s->tos = ip.priority << 4 | ip.flow_lbl[0] >> 4;
+	s->hops = ip.hop_limit;
 	__builtin_memcpy(s->source, &ip.saddr, 16);
 	__builtin_memcpy(s->target, &ip.daddr, 16);
 	return parse_tcp(skb, s, bpf_ntohs(ip.payload_len));

@@ -19,6 +19,7 @@ char _license[] SEC("license") = "GPL";
 
 #define RULES 64
 #define TAGS 2
+#define TIMELY 2000000000ULL /* ns: a proxy that has not beaten for so long hangs */
 
 /* A connection whatever the direction of the packet: a < b. */
 struct tuple {
@@ -37,17 +38,26 @@ struct tag {
 	__u16 tci;
 };
 
+/* What the frames of one end look like, so that ours in its place look alike.
+ * Three words. */
+struct face {
+	__u8 mac[2 * ETH_ALEN]; /* to, from: as in the frame */
+	struct tag tags[TAGS];	/* outer first; proto 0 is none */
+	__u8 tos;
+	__u8 hops; /* 0 is not known */
+	__u16 pad;
+};
+
+enum end { CLIENT, SERVER };
+
 /* A split connection. */
 struct flow {
-	__u8 client_mac[ETH_ALEN], server_mac[ETH_ALEN];
-	__u32 client_port; /* ifindex of the port the SYN came by */
+	struct face from[2]; /* of each end, as last seen */
+	__u64 since;	     /* CLOCK_MONOTONIC ns of the SYN */
+	__u32 client_port;   /* ifindex of the port the SYN came by */
 	__u32 state;
 	__u32 rule;
-	__u32 client_is_a;
-	__u64 since; /* CLOCK_MONOTONIC ns of the SYN */
-	struct tag tags[TAGS]; /* outer first; proto 0 is none */
-	__u8 tos;
-	__u8 pad[7];
+	__be32 sequence; /* of the client's SYN */
 };
 
 struct port {
@@ -71,21 +81,27 @@ struct rule {
 
 enum action { PASS, SPLIT_DEFERRED, SPLIT_EARLY };
 
+/* One of two sets: the one not in force is written, and then put in force. */
 struct orders {
 	__u32 enabled;
-	__u32 rules;    /* how many, of the set in force */
-	__u32 set;      /* 0 or 1: which half of the rule table is in force */
-	__u32 fallback; /* action when no rule matches */
-	__u32 most;     /* split connections at the same time; beyond it SYNs pass */
-	__u32 open;     /* how many there are; written by user space */
-	__u16 listener; /* port of the listeners on the loopback */
-	__u16 pad;
+	__u32 rules;	  /* how many there are in its half of the rule table */
+	__u32 fallback;	  /* action when no rule matches */
+	__u32 most;	  /* split connections at the same time; beyond it SYNs pass */
+	__u32 listener;	  /* port of the listeners on the loopback */
 	__u32 patience_s; /* how long a SYN may be held */
+};
+
+/* What the proxy says of itself, again and again. */
+struct live {
+	__u64 beat; /* CLOCK_MONOTONIC ns */
+	__u32 open; /* split connections */
+	__u32 set;  /* 0 or 1: which orders are in force */
 };
 
 struct held {
 	struct tuple tuple;
 	__u32 ifindex, length, client_is_a, rule;
+	__u64 since; /* of the flow */
 	__u8 frame[256];
 };
 
@@ -117,10 +133,17 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct orders);
 } settings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct live);
+} alive SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SOCKMAP);
