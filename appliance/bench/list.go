@@ -29,7 +29,7 @@ var about = map[string]string{
 	"swap":                "changes of the profile under load: time, loss, order",
 	"kill":                "until frames pass again after kill -9 of the engine",
 	"hang":                "until frames pass again after the engine hangs",
-	"media-on-wire":       "engine with a carrier of 256 stations, or a cell of 100 UEs, idle and at 50 Mbit/s",
+	"media-on-wire":       "engine with a carrier of 256 stations, or a cell of 100 UEs, idle and carrying 50 Mbit/s",
 	"start":               "until farlink serve forwards through its link",
 	"pipeline":            "cost of a frame in whole links, time and allocations",
 	"held-cost":           "cost of a frame beside 4,500,000 held",

@@ -106,8 +106,9 @@ func (s *Station) Next() link.Time {
 	return next
 }
 
-// busyUntil returns when the burst begins, of those that follow without a
-// break, before which the packet at the head cannot be complete.
+// busyUntil returns when the burst ends, of those that follow without a break,
+// before which the packet at the head cannot be complete. What happens while
+// it is sent is made up for then, or by whoever comes before.
 func (s *Station) busyUntil() link.Time {
 	bursts := 0
 	if s.busy {

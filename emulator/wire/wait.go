@@ -13,8 +13,13 @@ import (
 // A timer wakes a thread some 60 us late; so the loop sleeps until some time
 // (spin) before a departure and looks again and again from there (it goes on
 // receiving meanwhile). A timerfd in an epoll has no slack, unlike epoll's timeout.
+//
+// Being awake before a departure takes a core, so it is paid for from a purse
+// that fills with time: departures far apart have all of spin, those that come
+// thick and fast little each, and are woken for by so many arrivals anyway.
 type waiter struct {
 	coalesce int64
+	purse    purse
 	epoll    int
 	timer    int
 	bell     int
@@ -30,7 +35,7 @@ type waiter struct {
 }
 
 func newWaiter(fd int, coalesce int64) (*waiter, error) {
-	w := &waiter{coalesce: coalesce, epoll: -1, timer: -1, bell: -1}
+	w := &waiter{coalesce: coalesce, purse: purse{ns: purseMost}, epoll: -1, timer: -1, bell: -1}
 	var err error
 	if w.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -65,9 +70,10 @@ func (w *waiter) wake() {
 	unix.RawSyscall(unix.SYS_WRITE, uintptr(w.bell), uintptr(unsafe.Pointer(&one)), 8)
 }
 
-// until sleeps from now until spin before t at the latest, and not at all
-// when that is past.
+// until sleeps from now until spin before t at the latest, or as much of it as
+// the purse pays for, and not at all when that is past.
 func (w *waiter) until(now, t, spin int64) {
+	spin = w.purse.pay(now, t, spin)
 	if t-now <= spin {
 		return
 	}
@@ -80,6 +86,35 @@ func (w *waiter) until(now, t, spin int64) {
 	w.arm(t)
 	// Syscall, not RawSyscall: the runtime must be able to go on without us.
 	unix.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(w.epoll), uintptr(unsafe.Pointer(&w.events[0])), uintptr(len(w.events)), ^uintptr(0), 0, 0)
+}
+
+const (
+	purseShare = 16        // the purse fills by one ns in so many
+	purseMost  = 2_000_000 // ns in a full one
+	napCost    = 5_000     // ns that going to sleep and waking up take of a core
+)
+
+// purse is the time that a loop may be awake before departures.
+type purse struct {
+	ns  int64
+	at  int64 // when it was last filled
+	due int64 // the departure that is paid for
+}
+
+// pay returns how long before t the loop may be awake, at most spin: all of
+// what is left when it is paid for.
+func (p *purse) pay(now, t, spin int64) int64 {
+	if t == p.due || t-now <= napCost {
+		return max(spin, t-now)
+	}
+	p.ns = min(purseMost, p.ns+(now-p.at)/purseShare)
+	p.at = now
+	spin = min(spin, p.ns)
+	if t-now <= spin && t > now {
+		p.ns -= t - now
+		p.due = t
+	}
+	return spin
 }
 
 // flooded reports whether frames come so fast that waking for each would

@@ -35,12 +35,35 @@ func TestUntilLeavesTheSpin(t *testing.T) {
 	least := int64(ms)
 	for range 20 { // others may be given the processor in between, not each time
 		begun = nanotime()
+		w.purse.ns = purseMost
 		w.until(begun, begun+1*ms, 2*ms)
 		w.until(begun, begun-1*ms, 0)
 		least = min(least, nanotime()-begun)
 	}
 	if least >= ms {
 		t.Errorf("slept %d ns or more within the spin, each of 20 times", least)
+	}
+}
+
+// Departures 10 ms apart have all of a spin of 150 us: the purse fills by
+// 625 us meanwhile. At 200 us apart it fills by 12.5 us, which is what each
+// then has in the mean. What is paid for a departure stays paid.
+func TestPurse(t *testing.T) {
+	for _, c := range []struct{ gap, least, most int64 }{{10 * ms, 149_800, 150_000}, {200_000, 12_000, 15_000}} {
+		p, awake := purse{ns: purseMost}, int64(0)
+		for k := range int64(1000) {
+			due := (k + 1) * c.gap
+			spin := p.pay(due-c.gap, due, 150_000)
+			for _, left := range []int64{spin, spin / 2, 100} { // the loop looks again and again
+				if got := p.pay(due-left, due, 150_000); left > 0 && got < left {
+					t.Fatalf("gap %d: %d ns paid for, then %d", c.gap, left, got)
+				}
+			}
+			awake += spin
+		}
+		if mean := awake / 1000; mean < c.least || mean > c.most {
+			t.Errorf("gap %d: awake %d ns before each, want %d to %d", c.gap, mean, c.least, c.most)
+		}
 	}
 }
 

@@ -88,10 +88,10 @@ func (g *Grid) Next(p *Plan) (begin, end link.Time) {
 	return p.base.Add(g.at[p.slot]), p.base.Add(g.at[p.slot+1])
 }
 
-// Ahead returns when the slot begins that is so many behind the next one, or
+// Ahead returns when the slot ends that is so many behind the next one, or
 // the last of the run that goes on without a break.
 func (g *Grid) Ahead(p *Plan, slots int) link.Time {
-	return p.base.Add(g.at[p.slot+min(slots, p.run-1)])
+	return p.base.Add(g.at[p.slot+min(slots, p.run-1)+1])
 }
 
 // Step leaves the next slot behind.
