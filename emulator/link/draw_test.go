@@ -157,6 +157,36 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
+// TestNormal holds the table against the exact quantile: in every cell, at
+// both ends and in the middle, on both sides, and over a whole sweep, along
+// which it never goes back.
+func TestNormal(t *testing.T) {
+	const steps = 1 << 20
+	worst, last := 0.0, math.Inf(-1)
+	for i := range uint64(steps) {
+		bits := i<<44 | i*golden>>20
+		got := normal(bits)
+		worst = max(worst, math.Abs(got-Quantile((float64(bits>>11)+0.5)*0x1p-53)))
+		if got < last {
+			t.Fatalf("%#x: %v after %v", bits, got, last)
+		}
+		last = got
+		if back := normal(^bits); back != -got {
+			t.Fatalf("%#x: %v, its mirror %v", bits, got, back)
+		}
+	}
+	if worst > 1.1e-5 || worst < 1e-6 {
+		t.Errorf("at most %.3g off, want 1.1e-5, and not nothing", worst)
+	}
+	for bits, want := range map[uint64]float64{
+		0: Quantile(0x1p-54), math.MaxUint64: -Quantile(0x1p-54), 1 << 62: Quantile(0.25), 1 << 63: 0,
+	} {
+		if got := normal(bits); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%#x: %v, want %v", bits, got, want)
+		}
+	}
+}
+
 func BenchmarkNormal(b *testing.B) {
 	d, sum := NewDraw(1, "b"), 0.0
 	for n := uint64(0); b.Loop(); n++ {
