@@ -7,14 +7,15 @@ package link
 type Chain struct {
 	stages []Stage // those that are there
 	hops   []hop   // one each
+	out    Sink    // the driver's, of the present call
 }
 
 // hop is the Sink between a stage and what follows it.
 type hop struct {
-	next  Stage
-	chain *hop // the hop behind next; nil at the end
-	out   Sink // the driver's, set for the time of a call
-	index uint8
+	next   Stage // nil at the end
+	behind *hop  // the one behind next
+	chain  *Chain
+	index  uint8
 }
 
 // NewChain returns the places as one. What is nil is an empty place. A chain
@@ -24,40 +25,29 @@ func NewChain(places ...Stage) *Chain {
 	for i, s := range places {
 		if s != nil {
 			c.stages = append(c.stages, s)
-			c.hops = append(c.hops, hop{index: uint8(i)})
+			c.hops = append(c.hops, hop{chain: c, index: uint8(i)})
 		}
 	}
 	for i := 1; i < len(c.stages); i++ {
-		c.hops[i-1].next, c.hops[i-1].chain = c.stages[i], &c.hops[i]
+		c.hops[i-1].next, c.hops[i-1].behind = c.stages[i], &c.hops[i]
 	}
 	return c
 }
 
 func (h *hop) Deliver(p Packet) {
 	if h.next == nil {
-		h.out.Deliver(p)
+		h.chain.out.Deliver(p)
 		return
 	}
-	h.next.Put(p, h.chain)
+	h.next.Put(p, h.behind)
 }
 
 func (h *hop) Lose(p Packet, c Cause) {
 	c.Stage = h.index
-	h.out.Lose(p, c)
+	h.chain.out.Lose(p, c)
 }
 
-func (h *hop) Copy(p Packet) { h.out.Copy(p) }
-
-// aim points every hop at the driver's sink. The same sink comes with almost
-// every call, so this is one comparison.
-func (c *Chain) aim(out Sink) {
-	if len(c.hops) == 0 || c.hops[0].out == out {
-		return
-	}
-	for i := range c.hops {
-		c.hops[i].out = out
-	}
-}
+func (h *hop) Copy(p Packet) { h.chain.out.Copy(p) }
 
 // Put hands the packet to the first stage.
 func (c *Chain) Put(p Packet, out Sink) {
@@ -65,7 +55,7 @@ func (c *Chain) Put(p Packet, out Sink) {
 		out.Deliver(p)
 		return
 	}
-	c.aim(out)
+	c.out = out
 	c.stages[0].Put(p, &c.hops[0])
 }
 
@@ -81,7 +71,7 @@ func (c *Chain) Next() Time {
 // Run runs the stages in order, so that what one delivers by now the next
 // has before it runs to the same instant.
 func (c *Chain) Run(now Time, out Sink) {
-	c.aim(out)
+	c.out = out
 	for i, s := range c.stages {
 		if s.Next() <= now {
 			s.Run(now, &c.hops[i])

@@ -137,7 +137,9 @@ func (q *Queue) Run(now link.Time, out link.Sink) {
 		} else {
 			out.Deliver(p)
 		}
-		q.next(q.free, out)
+		if q.room.Len() > 0 {
+			q.next(q.free, out)
+		}
 	}
 }
 
