@@ -167,9 +167,14 @@ func (l *line) fade(at link.Time) {
 }
 
 // arm starts the timelines that wait for a packet like this one on link i.
-func (e *Emulator) arm(i int, h *frame.Header, w link.Way, when link.Time) {
+func (e *Emulator) arm(i int, bytes []byte, w link.Way, when link.Time) {
 	p := e.spec.Links[i].Profile
-	if p.Arm == nil || e.ways[w].lines[i].course.began != link.Never || !p.Arm.Takes(h, w) {
+	if p.Arm == nil || e.ways[w].lines[i].course.began != link.Never {
+		return
+	}
+	var h frame.Header
+	h.Read(bytes)
+	if !p.Arm.Takes(&h, w) {
 		return
 	}
 	for _, w := range link.Ways {

@@ -118,21 +118,17 @@ func (e *Emulator) Coupled() bool { return e.coupled }
 // link, numbers the packet and puts it in. ref is the driver's own handle.
 func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, out link.Sink) {
 	d := &e.ways[w]
-	var h frame.Header
-	i := e.fallback
-	if len(e.targets) == 0 && !e.waits && !e.inspects {
-		h.Locate(bytes)
-	} else {
-		h.Read(bytes)
-		i = e.classify(d, &h, len(bytes))
-	}
 	p := link.Packet{When: when, Ref: ref, Size: uint16(len(bytes))}
+	i := e.fallback
+	if len(e.targets) > 0 {
+		i = e.classify(d, bytes)
+	}
 	p.Mark = p.Mark.OnLink(i)
-	if h.Capable() {
+	if frame.Capable(bytes) {
 		p.Mark |= link.ECT
 	}
 	if e.inspects {
-		p.Mark |= h.Multipath(bytes)
+		p.Mark |= multipath(bytes)
 	}
 	if i == Passed {
 		p.Seq = d.passed.Packets
@@ -144,7 +140,7 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 		e.Run(w, when, out) // what other links let out by now goes first
 	}
 	if e.waits {
-		e.arm(i, &h, w, when)
+		e.arm(i, bytes, w, when)
 	}
 	l := d.lines[i]
 	p.Seq = l.seq
@@ -152,11 +148,21 @@ func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, 
 	l.put(p, out)
 }
 
+// multipath returns what a stage must know of the frame that meddles with
+// MPTCP.
+func multipath(bytes []byte) link.Mark {
+	var h frame.Header
+	h.Read(bytes)
+	return h.Multipath(bytes)
+}
+
 // classify returns the index of the link that the first matching rule names.
-func (e *Emulator) classify(d *direction, h *frame.Header, size int) int {
+func (e *Emulator) classify(d *direction, bytes []byte) int {
+	var h frame.Header
+	h.Read(bytes)
 	for i := range e.spec.Rules {
-		if e.spec.Rules[i].Takes(h, d.way) {
-			d.hits[i].add(size)
+		if e.spec.Rules[i].Takes(&h, d.way) {
+			d.hits[i].add(len(bytes))
 			return e.targets[i]
 		}
 	}

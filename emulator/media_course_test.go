@@ -103,25 +103,6 @@ func TestNoAllocsOfMedia(t *testing.T) {
 	}
 }
 
-// BenchmarkGEO is the cost of a packet through a whole satellite link,
-// arrival and classification included.
-func BenchmarkGEO(b *testing.B) {
-	p := parse(b, "[up.queue]\nrate = \"20Mbit/s\"\n[up.loss]\nprobability = 0.01\n[up.path]\ndelay = \"300ms\"\n"+
-		"[up.path.jitter]\ndistribution = \"normal\"\nspread = \"2ms\"\nhalf_life = \"1s\"\n")
-	e := one(b, p, 1)
-	frame := frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append(frametest.Ports, make([]byte, 958)...)...))
-	var sink nothing
-	now := link.Time(0)
-	b.ReportAllocs()
-	for b.Loop() {
-		now = now.Add(link.Millisecond)
-		e.Arrive(link.Up, now, 0, frame, sink)
-		if e.Next(link.Up) <= now {
-			e.Run(link.Up, now, sink)
-		}
-	}
-}
-
 func FuzzArrive(f *testing.F) {
 	f.Add(frametest.Of(frametest.VLAN5, frametest.Type4, frametest.IPv4(1, 17, 0, "10.0.0.1", "10.0.0.2", frametest.Ports...)), []byte(`{"rules":[{"vlan":"5","link":"main"},{"prefix":"10.0.0.0/8","link":"pass"}]}`))
 	f.Add([]byte{}, []byte(`{"rules":[{"from":"a","mac":"02:00:00:00:00:0a","dscp":"46","protocol":"udp","port":"1-9","link":"main"}],"default":"pass"}`))

@@ -50,6 +50,32 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// Whether a frame is ECN-capable is the same whether it is read in short or
+// in whole.
+func TestCapable(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		frame []byte
+		want  bool
+	}{
+		{"IPv4, ECT(0)", frametest.Of(frametest.Type4, frametest.IPv4(0x02, 17, 0, "10.0.0.1", "10.0.0.2", make([]byte, 20)...)), true},
+		{"IPv4, ECT(1), short", frametest.Of(frametest.Type4, frametest.IPv4(0x01, 17, 0, "10.0.0.1", "10.0.0.2")), true},
+		{"IPv4, DSCP alone", frametest.Of(frametest.Type4, frametest.IPv4(0xFC, 17, 0, "10.0.0.1", "10.0.0.2", make([]byte, 20)...)), false},
+		{"IPv6, CE", frametest.Of(frametest.Type6, frametest.IPv6(0x03, 17, "fd00::1", "fd00::2")), true},
+		{"IPv6, DSCP alone", frametest.Of(frametest.Type6, frametest.IPv6(0xFC, 17, "fd00::1", "fd00::2")), false},
+		{"VLAN, IPv6, ECT(0)", frametest.Of(frametest.VLAN5, frametest.Type6, frametest.IPv6(0x02, 17, "fd00::1", "fd00::2")), true},
+		{"IPv4 type, version 6", frametest.Of(frametest.Type4, frametest.IPv6(0x33, 17, "fd00::1", "fd00::2")), false},
+		{"IPv6 type, version 4", frametest.Of(frametest.Type6, frametest.IPv4(0x33, 17, 0, "10.0.0.1", "10.0.0.2", make([]byte, 20)...)), false},
+		{"IPv4, cut short", frametest.Of(frametest.Type4, frametest.IPv4(0x02, 17, 0, "10.0.0.1", "10.0.0.2")[:19]), false},
+		{"ARP", frametest.Of([]byte{8, 6}, bytes.Repeat([]byte{0x4F}, 60)), false},
+		{"nothing", nil, false},
+	} {
+		if got := Capable(c.frame); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestMarkCE(t *testing.T) {
 	v4 := frametest.Of(frametest.VLAN5, frametest.Type4, frametest.IPv4(0x02, 6, 0, "10.1.2.3", "10.4.5.6", 1, 2, 3, 4))
 	v6 := frametest.Of(frametest.Type6, frametest.IPv6(0xB9, 6, "fd00::1", "fd00::2"))

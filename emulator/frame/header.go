@@ -147,8 +147,21 @@ func (h *Header) readPorts(p []byte, at int) {
 	h.hasPorts = true
 }
 
-// Capable reports whether the frame declares ECN capability (RFC 3168).
-func (h *Header) Capable() bool { return h.version != 0 && h.traffic&3 != 0 }
+// Capable reports whether the frame declares ECN capability (RFC 3168), by no
+// more of it than that takes.
+func Capable(frame []byte) bool {
+	// By far most are IP with no tag.
+	if len(frame) >= ethernetHeader+40 {
+		switch binary.BigEndian.Uint16(frame[12:]) {
+		case typeIPv4:
+			return frame[14]>>4 == 4 && frame[15]&3 != 0
+		case typeIPv6:
+			return frame[14]>>4 == 6 && frame[15]>>4&3 != 0
+		}
+	}
+	var h Header
+	return h.Locate(frame) && h.traffic&3 != 0
+}
 
 // MarkCE sets "congestion experienced" in the frame's IP header and mends
 // IPv4's checksum (RFC 1624). A frame without IP, or not ECN-capable, stays

@@ -149,7 +149,7 @@ func (d table) moments() (mean, sd float64) {
 // jitter draws the deviation of each packet.
 type jitter struct {
 	distribution
-	normal   bool // the distribution wants no probability, only z
+	normal   float64 // deviation in ns of a distribution that wants no probability, only z; else 0
 	draw     link.Draw
 	halfLife float64       // ns; 0: none
 	gap      link.Duration // between packets, that keep is for
@@ -161,13 +161,13 @@ type jitter struct {
 }
 
 func newJitter(c JitterConfig, draw link.Draw) *jitter {
-	j := &jitter{normal: c.Distribution == "normal", draw: draw, halfLife: float64(c.HalfLife), keep: c.Correlation, gap: -1}
+	j := &jitter{draw: draw, halfLife: float64(c.HalfLife), keep: c.Correlation, gap: -1}
 	j.fresh = math.Sqrt(1 - j.keep*j.keep)
 	switch c.Distribution {
 	case "uniform":
 		j.distribution = uniform{float64(c.Spread)}
 	case "normal":
-		j.distribution = normal{float64(c.Spread)}
+		j.distribution, j.normal = normal{float64(c.Spread)}, float64(c.Spread)
 	case "pareto":
 		j.distribution = newPareto(c.Spread, c.Shape)
 	case "table":
@@ -187,10 +187,10 @@ func (j *jitter) deviate(p link.Packet) float64 {
 		j.correlate(p)
 	}
 	switch {
-	case j.normal && correlated:
-		return j.at(0, j.z)
-	case j.normal:
-		return j.at(0, j.draw.Normal(p.Seq))
+	case j.normal > 0 && correlated:
+		return j.normal * j.z
+	case j.normal > 0:
+		return j.normal * j.draw.Normal(p.Seq)
 	case correlated:
 		return j.at(math.Erfc(-j.z/math.Sqrt2)/2, j.z)
 	}
