@@ -67,7 +67,7 @@ cut = "both"
 	for i := range 12 {
 		at := link.Time(i) * link.Time(500*link.Millisecond)
 		s.Run(at, &log)
-		s.Put(link.Packet{When: at, Size: 100}, &log)
+		s.Put(link.Packet{When: at, Body: link.Body{Size: 100}}, &log)
 	}
 	s.Run(link.Time(20*link.Second), &log)
 	var got []string

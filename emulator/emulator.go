@@ -118,7 +118,7 @@ func (e *Emulator) Coupled() bool { return e.coupled }
 // link, numbers the packet and puts it in. ref is the driver's own handle.
 func (e *Emulator) Arrive(w link.Way, when link.Time, ref uint32, bytes []byte, out link.Sink) {
 	d := &e.ways[w]
-	p := link.Packet{When: when, Ref: ref, Size: uint16(len(bytes))}
+	p := link.Packet{When: when, Ref: ref, Body: link.Body{Size: uint16(len(bytes))}}
 	i := e.fallback
 	if len(e.targets) > 0 {
 		i = e.classify(d, bytes)

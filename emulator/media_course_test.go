@@ -13,7 +13,7 @@ func trickle(e *Emulator, w link.Way, length link.Duration) *linktest.Log {
 	s := &wayStage{e, w}
 	var packets []link.Packet
 	for at := link.Time(0); at < link.Time(length); at = at.Add(20 * link.Millisecond) {
-		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Size: 200})
+		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Body: link.Body{Size: 200}})
 	}
 	return linktest.Drive(s, packets, linktest.EventByEvent(s), link.Time(length)+link.Time(20*link.Second))
 }
@@ -68,7 +68,7 @@ func TestTimelineFadesTerminal(t *testing.T) {
 	s := &wayStage{one(t, parse(t, doc), 1), link.Up}
 	var packets []link.Packet
 	for at := link.Time(0); at < link.Time(80*link.Second); at = at.Add(4 * link.Millisecond) {
-		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Size: 1514})
+		packets = append(packets, link.Packet{When: at, Seq: uint64(len(packets)), Body: link.Body{Size: 1514}})
 	}
 	log := linktest.Drive(s, packets, linktest.EventByEvent(s), link.Time(90*link.Second))
 	for _, v := range []struct{ from, to, want float64 }{

@@ -20,7 +20,7 @@ func (e *engine) Tapped(w link.Way) uint64 {
 func (e *engine) RunTime() link.Time { return link.Time(time.Since(e.born)) }
 func (e *engine) Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (uint64, uint64) {
 	for ; from < e.Tapped(w); from++ {
-		f := link.Fate{Packet: link.Packet{When: link.Time(from * 1e8), Seq: from, Size: 98}}
+		f := link.Fate{Packet: link.Packet{When: link.Time(from * 1e8), Seq: from, Body: link.Body{Size: 98}}}
 		if from%5 == 4 {
 			f.Cause.Reason = link.Random
 		}

@@ -103,7 +103,7 @@ func cellSpeed(seconds int) float64 {
 		for now := link.Time(0); now < link.Time(seconds)*1e9; now = now.Add(link.Millisecond) {
 			for i := range 4 {
 				seq++
-				bearers[(seq*10+i)%100].Put(link.Packet{When: now, Seq: uint64(seq), Size: 1514}, &out)
+				bearers[(seq*10+i)%100].Put(link.Packet{When: now, Seq: uint64(seq), Body: link.Body{Size: 1514}}, &out)
 			}
 			if now%link.Time(100*link.Millisecond) == 0 {
 				for _, x := range bearers {

@@ -162,7 +162,7 @@ func plus(v []float64, more float64) []float64 {
 func lineCost(d link.Duration) float64 {
 	path := stage.NewPath(stage.PathConfig{Delay: d}, link.NewDraw(1, "path"))
 	var out sink
-	p := link.Packet{Size: 1000}
+	p := link.Packet{Body: link.Body{Size: 1000}}
 	drive := func(n int) {
 		for range n {
 			p.When = p.When.Add(link.Microsecond)

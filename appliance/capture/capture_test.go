@@ -38,7 +38,7 @@ func (t *told) tell(w link.Way, f link.Fate) {
 }
 
 func fate(at link.Time, seq uint64, lost link.Reason, m link.Mark) link.Fate {
-	return link.Fate{Packet: link.Packet{When: at, Seq: seq, Size: 1514, Mark: m}, Cause: link.Cause{Reason: lost, Stage: 2}}
+	return link.Fate{Packet: link.Packet{When: at, Seq: seq, Body: link.Body{Size: 1514, Mark: m}}, Cause: link.Cause{Reason: lost, Stage: 2}}
 }
 
 func TestCapture(t *testing.T) {

@@ -14,7 +14,7 @@ func lostOf(c LossConfig, seed uint64, n int) []bool {
 	l := NewLoss(c, link.NewDraw(seed, "loss"))
 	sink := &lossSink{lost: make([]bool, n)}
 	for i := range n {
-		l.Put(link.Packet{When: link.Time(i) * ms, Seq: uint64(i), Size: 1000}, sink)
+		l.Put(link.Packet{When: link.Time(i) * ms, Seq: uint64(i), Body: link.Body{Size: 1000}}, sink)
 	}
 	return sink.lost
 }
@@ -86,7 +86,7 @@ func TestBitErrors(t *testing.T) {
 		{1e-4, 40, 3.1495e-02}, {1e-4, 1514, 7.0218e-01},
 	} {
 		b := newBitErrors(c.ber, 0, draw("b"))
-		b.loses(link.Packet{Size: c.size})
+		b.loses(link.Packet{Body: link.Body{Size: c.size}})
 		if math.Abs(b.lost/c.want-1) > 5e-5 {
 			t.Errorf("BER %g, %d B: probability %.5g, want %.5g", c.ber, c.size, b.lost, c.want)
 		}
@@ -319,7 +319,7 @@ func TestLossInherits(t *testing.T) {
 		}
 		next.Inherit(0, old)
 		var log linktest.Log
-		next.Put(link.Packet{Size: 100}, &log)
+		next.Put(link.Packet{Body: link.Body{Size: 100}}, &log)
 		if log.Lost(link.Random) != 1 {
 			t.Errorf("%+v: the burst ended with the old stage", c)
 		}

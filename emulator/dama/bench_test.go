@@ -63,7 +63,7 @@ func BenchmarkStations(b *testing.B) {
 	for range 255 {
 		m.stations = append(m.stations, c.Station(cfg.Station, link.NewDraw(1, "more")))
 	}
-	p := link.Packet{Size: 576}
+	p := link.Packet{Body: link.Body{Size: 576}}
 	var sink sinkhole
 	b.ReportAllocs()
 	for b.Loop() {

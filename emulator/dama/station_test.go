@@ -134,7 +134,7 @@ func delays(t *testing.T, cfg Config, rate link.Rate, size int, end, begin link.
 	gap := rate.Time(size)
 	arrived := map[uint64]link.Time{}
 	for at := link.Time(0); at < end; at = at.Add(gap) {
-		p := link.Packet{When: at, Seq: uint64(len(in)), Size: uint16(size)}
+		p := link.Packet{When: at, Seq: uint64(len(in)), Body: link.Body{Size: uint16(size)}}
 		arrived[p.Seq] = at
 		in = append(in, p)
 	}
@@ -185,7 +185,7 @@ func TestWorkedExamplePackets(t *testing.T) {
 func TestIsolatedPacket(t *testing.T) {
 	_, s := alone(t, Config{Station: StationConfig{VBDC: 100_000}})
 	at := link.Time(100 * superframe).Add(10 * link.Millisecond)
-	log := linktest.Drive(s, []link.Packet{{When: at, Size: 60}}, linktest.Every(link.Second), link.Time(10*link.Second))
+	log := linktest.Drive(s, []link.Packet{{When: at, Body: link.Body{Size: 60}}}, linktest.Every(link.Second), link.Time(10*link.Second))
 	want := link.Time(122 * superframe).Add(1616 * link.Microsecond)
 	if got := log.Delivered()[0].When; got != want {
 		t.Errorf("left at %d, want %d: the end of the first slot of superframe 122", got, want)
@@ -245,7 +245,7 @@ func TestVolumesAgree(t *testing.T) {
 	at, sent := link.Time(0), uint64(0)
 	for k := range 3000 {
 		for ; at < c.next; sent++ {
-			s.Put(link.Packet{When: at, Size: 1400}, &sinkhole{})
+			s.Put(link.Packet{When: at, Body: link.Body{Size: 1400}}, &sinkhole{})
 			at = at.Add(8 * link.Millisecond)
 			if d.Chance(sent, 0.01) {
 				at = at.Add(700 * link.Millisecond)
@@ -287,7 +287,7 @@ func TestStationsShareByWeight(t *testing.T) {
 		log := [2]*linktest.Log{{}, {}}
 		for at := link.Time(0); at < link.Time(60*link.Second); at = at.Add(8 * link.Millisecond) {
 			for i, s := range []*Station{s1, s2} {
-				s.Put(link.Packet{When: at, Size: 1000}, log[i])
+				s.Put(link.Packet{When: at, Body: link.Body{Size: 1000}}, log[i])
 			}
 		}
 		for i := range log {
@@ -307,7 +307,7 @@ func TestStationsShareByWeight(t *testing.T) {
 // request, N more; then packets flow.
 func TestLogonByTraffic(t *testing.T) {
 	_, s := alone(t, Config{Station: StationConfig{VBDC: 100_000, Logon: "traffic"}})
-	log := linktest.Drive(s, []link.Packet{{Size: 60}}, linktest.Every(link.Second), link.Time(10*link.Second))
+	log := linktest.Drive(s, []link.Packet{{Body: link.Body{Size: 60}}}, linktest.Every(link.Second), link.Time(10*link.Second))
 	// At 0 superframe 0 begins before the packet comes: CSC in 1, logged on
 	// at 1+21, asked at once, leaves in 22+21.
 	want := link.Time(43 * superframe).Add(1616 * link.Microsecond)
@@ -324,12 +324,12 @@ func TestLoggedOffLoses(t *testing.T) {
 	_, s := alone(t, Config{Station: StationConfig{CRA: 100_000}})
 	log := &linktest.Log{}
 	s.Logoff(0)
-	s.Put(link.Packet{When: 5, Size: 60}, log)
+	s.Put(link.Packet{When: 5, Body: link.Body{Size: 60}}, log)
 	if log.Lost(link.NoStation) != 1 {
 		t.Errorf("fates %+v, want one loss for no_station", log.Fates)
 	}
 	s.Logon(link.Time(link.Second))
-	s.Put(link.Packet{When: link.Time(link.Second) + 1, Size: 60}, log)
+	s.Put(link.Packet{When: link.Time(link.Second) + 1, Body: link.Body{Size: 60}}, log)
 	s.Run(link.Time(10*link.Second), log)
 	if len(log.Delivered()) != 1 {
 		t.Errorf("fates %+v, want one delivery after logon", log.Fates)
@@ -339,7 +339,7 @@ func TestLoggedOffLoses(t *testing.T) {
 // Capacity tells the rate now and, once the table is there, the next.
 func TestCapacity(t *testing.T) {
 	_, s := alone(t, Config{Station: StationConfig{VBDC: 100_000}})
-	s.Put(link.Packet{When: 1, Size: 1514}, &linktest.Log{})
+	s.Put(link.Packet{When: 1, Body: link.Body{Size: 1514}}, &linktest.Log{})
 	c := s.Capacity(link.Time(21*superframe) + link.Time(20*link.Millisecond))
 	if c.Rate != 0 || c.NextAt != link.Time(22*superframe) || c.Queue != 1514 || c.Mode != "14 QPSK 1/2" {
 		t.Errorf("before the grant: %+v", c)
@@ -366,7 +366,7 @@ func TestFade(t *testing.T) {
 	// At -2 dB none is left: the packet waits until it has cleared up.
 	log := &linktest.Log{}
 	s.Fade(link.Time(3*link.Second), -2)
-	s.Put(link.Packet{When: link.Time(4 * link.Second), Size: 100}, log)
+	s.Put(link.Packet{When: link.Time(4 * link.Second), Body: link.Body{Size: 100}}, log)
 	s.Run(link.Time(8*link.Second), log)
 	s.Fade(link.Time(8*link.Second), 5)
 	s.Run(link.Time(9*link.Second), log)

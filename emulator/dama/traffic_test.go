@@ -85,7 +85,7 @@ func TestTrafficIsItsOwn(t *testing.T) {
 	c2, s := alone(t, cfg)
 	c2.Station(cfg.Station, link.NewDraw(3, "other"))
 	for at := link.Time(0); at < link.Time(20*link.Second); at = at.Add(20 * link.Millisecond) {
-		s.Put(link.Packet{When: at, Size: 1000}, &sinkhole{})
+		s.Put(link.Packet{When: at, Body: link.Body{Size: 1000}}, &sinkhole{})
 	}
 	c1.advance(c2.next - 1)
 	for i := range c1.cfg.Background[0].Count {

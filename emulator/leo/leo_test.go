@@ -169,7 +169,7 @@ func TestLoss(t *testing.T) {
 	a, log := NewAir(generator, link.Down, draw(7)), &linktest.Log{}
 	const n = 2_000_000
 	for i := range uint64(n) {
-		p := link.Packet{When: link.Time(i) * 7 * second / 1000, Seq: i, Size: 100}
+		p := link.Packet{When: link.Time(i) * 7 * second / 1000, Seq: i, Body: link.Body{Size: 100}}
 		before := len(log.Fates)
 		a.Put(p, log)
 		if f := log.Fates[before]; f.Cause.Reason == link.Handover {
@@ -201,7 +201,7 @@ func TestGap(t *testing.T) {
 	c := Config{Period: link.Second, Phase: link.Second, Gap: 100 * link.Millisecond, Down: 8 * link.MegabitPerSecond}
 	s, log := NewServer(c, queue.Config{}, link.Down, draw(1)), &linktest.Log{}
 	for i := range uint64(10) {
-		s.Put(link.Packet{When: 9955 * second / 10000, Seq: i, Size: 1000}, log)
+		s.Put(link.Packet{When: 9955 * second / 10000, Seq: i, Body: link.Body{Size: 1000}}, log)
 	}
 	s.Run(2*second, log)
 	for i, p := range log.Delivered() {
@@ -224,12 +224,12 @@ func TestGap(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	s, log := NewServer(Config{Down: 8 * link.MegabitPerSecond}, queue.Config{}, link.Down, draw(1)), &linktest.Log{}
 	const ms = second / 1000
-	s.Put(link.Packet{When: 500 * ms, Size: 1000}, log)
+	s.Put(link.Packet{When: 500 * ms, Body: link.Body{Size: 1000}}, log)
 	s.Interrupt(500*ms+ms/2, 100*link.Millisecond)
-	s.Put(link.Packet{When: 501 * ms, Seq: 1, Size: 1000}, log)
+	s.Put(link.Packet{When: 501 * ms, Seq: 1, Body: link.Body{Size: 1000}}, log)
 	s.Run(700*ms, log)
 	s.Interrupt(800*ms, 100*link.Millisecond)
-	s.Put(link.Packet{When: 850 * ms, Seq: 2, Size: 1000}, log)
+	s.Put(link.Packet{When: 850 * ms, Seq: 2, Body: link.Body{Size: 1000}}, log)
 	s.Run(second, log)
 	want := []link.Time{601 * ms, 602 * ms, 901 * ms}
 	for i, p := range log.Delivered() {
@@ -248,7 +248,7 @@ func TestRateOfEpochs(t *testing.T) {
 	c.Up = 3 * link.MegabitPerSecond
 	s, log := NewServer(c, queue.Config{Limit: queue.Limit{Bytes: 100000}}, link.Up, draw(11)), &linktest.Log{}
 	for i := range uint64(27 * 2000) {
-		s.Put(link.Packet{When: link.Time(i) * second / 2000, Seq: i, Size: 997}, log)
+		s.Put(link.Packet{When: link.Time(i) * second / 2000, Seq: i, Body: link.Body{Size: 997}}, log)
 	}
 	n := newNetwork(c, link.Up, draw(11))
 	for _, v := range []struct{ from, to link.Time }{{1 * second, 11 * second}, {13 * second, 26 * second}} {
@@ -270,7 +270,7 @@ func TestSwap(t *testing.T) {
 	log := &linktest.Log{}
 	a, b := chain(generator, queue.Config{}, link.Up, 1), chain(generator, queue.Config{}, link.Up, 1)
 	for i := range uint64(50) {
-		a.Put(link.Packet{When: second, Seq: i, Size: 1000}, log)
+		a.Put(link.Packet{When: second, Seq: i, Body: link.Body{Size: 1000}}, log)
 	}
 	now := second + second/100
 	a.Run(now, log)
@@ -291,7 +291,7 @@ func TestManySwaps(t *testing.T) {
 	run := func(swap bool) uint64 {
 		s, log := NewServer(c, queue.Config{Limit: queue.Limit{Packets: 400}}, link.Up, draw(1)), &linktest.Log{}
 		for i := range uint64(400) {
-			s.Put(link.Packet{Seq: i, Size: 1000}, log)
+			s.Put(link.Packet{Seq: i, Body: link.Body{Size: 1000}}, log)
 		}
 		for now := link.Time(0); now < 4*second; now += 3 * second / 1000 {
 			s.Run(now, log)

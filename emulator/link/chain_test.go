@@ -54,8 +54,8 @@ func TestChain(t *testing.T) {
 	a, b, c := &delay{d: 10}, &delay{d: 20}, &delay{d: 30}
 	chain := NewChain(a, b, c)
 	var out fates
-	chain.Put(Packet{When: 100, Seq: 1, Size: 1}, &out)
-	chain.Put(Packet{When: 105, Seq: 2, Size: 2}, &out)
+	chain.Put(Packet{When: 100, Seq: 1, Body: Body{Size: 1}}, &out)
+	chain.Put(Packet{When: 105, Seq: 2, Body: Body{Size: 2}}, &out)
 	if next := chain.Next(); next != 110 {
 		t.Errorf("next %d, want 110", next)
 	}
@@ -67,7 +67,7 @@ func TestChain(t *testing.T) {
 		t.Errorf("held %d, %d B, want 2, 3", n, bytes)
 	}
 	chain.Run(1000, &out)
-	want := []Fate{{Packet: Packet{When: 160, Seq: 1, Size: 1}}, {Packet: Packet{When: 165, Seq: 2, Size: 2}}}
+	want := []Fate{{Packet: Packet{When: 160, Seq: 1, Body: Body{Size: 1}}}, {Packet: Packet{When: 165, Seq: 2, Body: Body{Size: 2}}}}
 	if len(out.got) != 2 || out.got[0] != want[0] || out.got[1] != want[1] {
 		t.Errorf("fates %+v, want %+v", out.got, want)
 	}
@@ -83,7 +83,7 @@ func TestChainNamesTheStage(t *testing.T) {
 		stages[place] = loser{}
 		var out fates
 		chain := NewChain(stages...)
-		chain.Put(Packet{Size: 1}, &out)
+		chain.Put(Packet{Body: Body{Size: 1}}, &out)
 		chain.Run(100, &out)
 		if len(out.got) != 1 || out.got[0].Cause != (Cause{Outage, uint8(place)}) || !out.got[0].Lost() {
 			t.Errorf("place %d: %+v", place, out.got)
@@ -101,7 +101,7 @@ func (loser) Run(Time, Sink)         {}
 func TestChainTakesTheSinkOfTheCall(t *testing.T) {
 	chain := NewChain(&delay{d: 10}, &delay{d: 10})
 	var first, second fates
-	chain.Put(Packet{Size: 1}, &first)
+	chain.Put(Packet{Body: Body{Size: 1}}, &first)
 	chain.Run(50, &second)
 	if len(first.got) != 0 || len(second.got) != 1 {
 		t.Errorf("%d fates in the sink of Put and %d in that of Run", len(first.got), len(second.got))
@@ -111,7 +111,7 @@ func TestChainTakesTheSinkOfTheCall(t *testing.T) {
 func TestEmptyChain(t *testing.T) {
 	var out fates
 	chain := NewChain()
-	chain.Put(Packet{When: 5, Size: 1}, &out)
+	chain.Put(Packet{When: 5, Body: Body{Size: 1}}, &out)
 	chain.Run(10, &out)
 	if len(out.got) != 1 || out.got[0].Packet.When != 5 || chain.Next() != Never {
 		t.Errorf("an empty chain: %+v, next %d", out.got, chain.Next())

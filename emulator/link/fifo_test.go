@@ -18,7 +18,7 @@ func TestFIFOAgainstSlice(t *testing.T) {
 			fill = 0.3
 		}
 		if d.Chance(n, fill) {
-			p := Packet{Seq: n, Size: uint16(d.Uint64(n) % 9000)}
+			p := Packet{Seq: n, Body: Body{Size: uint16(d.Uint64(n) % 9000)}}
 			q.Push(p)
 			model = append(model, p)
 			bytes += int(p.Size)
@@ -50,7 +50,7 @@ func TestFIFOCost(t *testing.T) {
 	var q FIFO
 	wave := func() {
 		for range 5 * fifoBlock {
-			q.Push(Packet{Size: 1})
+			q.Push(Packet{Body: Body{Size: 1}})
 		}
 		for q.Len() > 0 {
 			q.Pop()
@@ -72,10 +72,10 @@ func TestFIFOCost(t *testing.T) {
 func BenchmarkFIFO(b *testing.B) {
 	var q FIFO
 	for range 4000 {
-		q.Push(Packet{Size: 100})
+		q.Push(Packet{Body: Body{Size: 100}})
 	}
 	for b.Loop() {
-		q.Push(Packet{Size: 100})
+		q.Push(Packet{Body: Body{Size: 100}})
 		q.Pop()
 	}
 }

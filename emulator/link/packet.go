@@ -2,7 +2,9 @@ package link
 
 // Packet is what the models see of a frame. It is 24 bytes, so that holding
 // millions of frames costs their bytes and little more; the bytes themselves
-// stay with the driver, which finds them by Ref.
+// stay with the driver, which finds them by Ref. It has four fields, the most
+// that the compiler keeps in registers: with five, stages handed packets on
+// through memory, which took a quarter of a link's time.
 type Packet struct {
 	// When the packet came to the point where it now is: its arrival when
 	// it is Put, its departure when it is delivered, the instant of its
@@ -13,6 +15,11 @@ type Packet struct {
 	Seq uint64
 	// Ref is the driver's handle on the frame; stages carry it untouched.
 	Ref uint32
+	Body
+}
+
+// Body is what the models see of a frame's bytes.
+type Body struct {
 	// Size in bytes: the Ethernet frame without FCS.
 	Size uint16
 	// Mark says what the packet is and what happened to it so far.

@@ -2,8 +2,23 @@ package link
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 )
+
+// A packet is small, and of no more fields than the compiler keeps in
+// registers (ssa.MaxStruct), nor are those that it is made of.
+func TestPacketInRegisters(t *testing.T) {
+	p := reflect.TypeFor[Packet]()
+	if p.Size() != 24 || p.NumField() > 4 {
+		t.Errorf("%d bytes in %d fields, want 24 in at most 4", p.Size(), p.NumField())
+	}
+	for i := range p.NumField() {
+		if f := p.Field(i).Type; f.Kind() == reflect.Struct && f.NumField() > 4 {
+			t.Errorf("%v has %d fields", f, f.NumField())
+		}
+	}
+}
 
 func TestReasons(t *testing.T) {
 	seen := map[string]bool{}

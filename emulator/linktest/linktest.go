@@ -72,7 +72,7 @@ func Arrivals(seed uint64, n int, mean link.Duration) []link.Packet {
 		if gap.Uint64(uint64(i))%5 != 0 {
 			now = now.Add(link.Duration(gap.Float(uint64(i)) * 2 * float64(mean)))
 		}
-		out[i] = link.Packet{When: now, Seq: uint64(i), Ref: uint32(i), Size: uint16(64 + size.Uint64(uint64(i))%1451)}
+		out[i] = link.Packet{When: now, Seq: uint64(i), Ref: uint32(i), Body: link.Body{Size: uint16(64 + size.Uint64(uint64(i))%1451)}}
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func (c *Counter) Copy(link.Packet)             { c.Copies++ }
 func NoAllocs(t *testing.T, s link.Stage, gap link.Duration) {
 	t.Helper()
 	var sink Counter
-	p := link.Packet{Size: 1000}
+	p := link.Packet{Body: link.Body{Size: 1000}}
 	step := func() {
 		p.When = p.When.Add(gap)
 		p.Seq++
@@ -209,7 +209,7 @@ func NoAllocs(t *testing.T, s link.Stage, gap link.Duration) {
 // Benchmark measures one packet through s, arrivals gap apart.
 func Benchmark(b *testing.B, s link.Stage, gap link.Duration) {
 	var sink Counter
-	p := link.Packet{Size: 1000}
+	p := link.Packet{Body: link.Body{Size: 1000}}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.When = p.When.Add(gap)

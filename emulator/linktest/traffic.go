@@ -6,7 +6,7 @@ import "farlink/emulator/link"
 func Burst(n int, size uint16, when link.Time) []link.Packet {
 	out := make([]link.Packet, n)
 	for i := range out {
-		out[i] = link.Packet{When: when, Seq: uint64(i), Size: size}
+		out[i] = link.Packet{When: when, Seq: uint64(i), Body: link.Body{Size: size}}
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func saturate(t *testing.T, b *Bearer, gap link.Duration, d link.Time) float64 {
 	log := &linktest.Log{}
 	var bits float64
 	for now, seq := link.Time(0), uint64(0); now < d; now, seq = now.Add(gap), seq+1 {
-		b.Put(link.Packet{When: now, Seq: seq, Size: 1514}, log)
+		b.Put(link.Packet{When: now, Seq: seq, Body: link.Body{Size: 1514}}, log)
 	}
 	b.Run(d, log)
 	for _, p := range log.Delivered() {
@@ -148,7 +148,7 @@ func delays(b *Bearer, gap link.Duration, n int) []float64 {
 	for i := range uint64(n) {
 		now = now.Add(gap + link.Duration(draw.Float(i)*1e9))
 		sent[i] = now
-		b.Put(link.Packet{When: now, Seq: i, Size: 100}, log)
+		b.Put(link.Packet{When: now, Seq: i, Body: link.Body{Size: 100}}, log)
 	}
 	b.Run(now.Add(10*link.Second), log)
 	var out []float64
@@ -219,7 +219,7 @@ func TestHandover(t *testing.T) {
 				}
 			}
 			sent[i] = now
-			b.Put(link.Packet{When: now, Seq: i, Size: 1250}, log)
+			b.Put(link.Packet{When: now, Seq: i, Body: link.Body{Size: 1250}}, log)
 		}
 		b.Run(3*second, log)
 		worst := 0.0
@@ -246,7 +246,7 @@ func TestBuffer(t *testing.T) {
 	for i := range uint64(6000) {
 		now := link.Time(i) * link.Time(600*link.Microsecond)
 		sent[i] = now
-		b.Put(link.Packet{When: now, Seq: i, Size: 1514}, log)
+		b.Put(link.Packet{When: now, Seq: i, Body: link.Body{Size: 1514}}, log)
 	}
 	b.Run(10*second, log)
 	worst := 0.0

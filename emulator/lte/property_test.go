@@ -94,8 +94,8 @@ func TestWeights(t *testing.T) {
 		one, three := cell.UE(1).Bearer(link.Down), cell.UE(3).Bearer(link.Down)
 		var a, b linktest.Log
 		for seq, now := uint64(0), link.Time(0); now < 5*second; seq, now = seq+1, now.Add(300*link.Microsecond) {
-			one.Put(link.Packet{When: now, Seq: seq, Size: 1514}, &a)
-			three.Put(link.Packet{When: now, Seq: seq, Size: 1514}, &b)
+			one.Put(link.Packet{When: now, Seq: seq, Body: link.Body{Size: 1514}}, &a)
+			three.Put(link.Packet{When: now, Seq: seq, Body: link.Body{Size: 1514}}, &b)
 		}
 		ratio := float64(len(b.Delivered())) / float64(len(a.Delivered()))
 		if math.Abs(ratio/3-1) > 0.05 {
@@ -160,7 +160,7 @@ func TestDiscard(t *testing.T) {
 	for i := range uint64(400) {
 		now := link.Time(i) * link.Time(link.Millisecond)
 		sent[i] = now
-		b.Put(link.Packet{When: now, Seq: i, Size: 1514}, log)
+		b.Put(link.Packet{When: now, Seq: i, Body: link.Body{Size: 1514}}, log)
 	}
 	b.Run(5*second, log)
 	for _, f := range log.Fates {
@@ -179,7 +179,7 @@ func TestChannelIgnoresTraffic(t *testing.T) {
 	quiet, loaded := lone(rough(), link.Down), lone(rough(), link.Down)
 	log := &linktest.Log{}
 	for tti := range int64(20000) {
-		loaded.Put(link.Packet{When: link.Time(tti * ms), Seq: uint64(tti), Size: 1514}, log)
+		loaded.Put(link.Packet{When: link.Time(tti * ms), Seq: uint64(tti), Body: link.Body{Size: 1514}}, log)
 		if a, b := quiet.channel.sinr(tti), loaded.channel.sinr(tti); a != b {
 			t.Fatalf("TTI %d: %v dB quiet, %v dB loaded", tti, a, b)
 		}
@@ -232,7 +232,7 @@ func BenchmarkCell(b *testing.B) {
 				for end := now.Add(link.Second); now < end; now = now.Add(link.Millisecond) {
 					for i := range 4 {
 						seq++
-						bearers[(int(seq)*10+i)%100].Put(link.Packet{When: now, Seq: seq, Size: 1514}, &log)
+						bearers[(int(seq)*10+i)%100].Put(link.Packet{When: now, Seq: seq, Body: link.Body{Size: 1514}}, &log)
 					}
 				}
 				for _, x := range bearers {

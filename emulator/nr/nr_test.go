@@ -139,7 +139,7 @@ func TestLatency(t *testing.T) {
 	} {
 		conf.Request = v.request
 		s, log := NewServer(conf, queue.Config{}, v.way, link.Draw{}), &linktest.Log{}
-		s.Put(link.Packet{When: v.at, Size: 100}, log)
+		s.Put(link.Packet{When: v.at, Body: link.Body{Size: 100}}, log)
 		s.Run(second, log)
 		if got := log.Delivered(); len(got) != 1 || got[0].When != v.want {
 			t.Errorf("%s: %+v, want %v", v.name, got, v.want)
@@ -151,7 +151,7 @@ func TestLatency(t *testing.T) {
 func saturate(c Config, w link.Way, gap link.Duration) float64 {
 	s, log := NewServer(c, queue.Config{Limit: queue.Limit{Bytes: 4_000_000}}, w, link.NewDraw(5, "nr")), &linktest.Log{}
 	for i := range uint64(2 * second / link.Time(gap)) {
-		s.Put(link.Packet{When: link.Time(i) * link.Time(gap), Seq: i, Size: 1514}, log)
+		s.Put(link.Packet{When: link.Time(i) * link.Time(gap), Seq: i, Body: link.Body{Size: 1514}}, log)
 	}
 	bits := 0.0
 	for _, p := range log.Delivered() {
@@ -182,7 +182,7 @@ func TestHARQ(t *testing.T) {
 	s, log := NewServer(c, queue.Config{}, link.Down, link.NewDraw(8, "nr")), &linktest.Log{}
 	const n = 100000
 	for i := range uint64(n) {
-		s.Put(link.Packet{When: link.Time(i) * 100 * ms, Seq: i, Size: 500}, log)
+		s.Put(link.Packet{When: link.Time(i) * 100 * ms, Seq: i, Body: link.Body{Size: 500}}, log)
 	}
 	s.Run(n*100*ms+second, log)
 	rounds := map[link.Time]float64{}
@@ -204,7 +204,7 @@ func TestHandover(t *testing.T) {
 	c := hundred()
 	c.HandoverEvery, c.Interruption = link.Second, 100*link.Millisecond
 	s, log := NewServer(c, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
-	s.Put(link.Packet{When: 1020 * ms, Size: 100}, log)
+	s.Put(link.Packet{When: 1020 * ms, Body: link.Body{Size: 100}}, log)
 	s.Run(2*second, log)
 	if got := log.Delivered(); len(got) != 1 || got[0].When != 1101*ms {
 		t.Errorf("%+v", got)
@@ -215,7 +215,7 @@ func TestHandover(t *testing.T) {
 // what comes in it, and over a swap too; before and after it changes nothing.
 func TestInterrupt(t *testing.T) {
 	s, log := NewServer(hundred(), queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
-	put := func(at link.Time) { s.Put(link.Packet{When: at, Seq: uint64(at), Size: 100}, log) }
+	put := func(at link.Time) { s.Put(link.Packet{When: at, Seq: uint64(at), Body: link.Body{Size: 100}}, log) }
 	put(990 * ms)
 	put(999900 * us) // its slot would be that of 1000.5
 	s.Interrupt(1000*ms, 100*link.Millisecond)
@@ -246,7 +246,7 @@ func TestShadowing(t *testing.T) {
 	s, log := NewServer(c, queue.Config{}, link.Down, link.NewDraw(2, "nr")), &linktest.Log{}
 	walk := drift.New(shadowSlot, link.Second, link.NewDraw(2, "nr").Sub("shadowing"))
 	for i := range uint64(600) {
-		s.Put(link.Packet{When: link.Time(i) * 100 * ms, Seq: i, Size: 60}, log)
+		s.Put(link.Packet{When: link.Time(i) * 100 * ms, Seq: i, Body: link.Body{Size: 60}}, log)
 	}
 	s.Run(100*second, log)
 	waited := 0
@@ -278,7 +278,7 @@ func TestSwap(t *testing.T) {
 	c.Down.BLER = 0.4
 	old, next, log := NewServer(c, queue.Config{}, link.Down, link.NewDraw(1, "nr")), NewServer(hundred(), queue.Config{}, link.Down, link.NewDraw(1, "nr")), &linktest.Log{}
 	for i := range uint64(200) {
-		old.Put(link.Packet{When: 10 * ms, Seq: i, Size: 1000}, log)
+		old.Put(link.Packet{When: 10 * ms, Seq: i, Body: link.Body{Size: 1000}}, log)
 	}
 	now := 20 * ms
 	old.Run(now, log)
@@ -296,7 +296,7 @@ func TestManySwaps(t *testing.T) {
 	run := func(swap bool) uint64 {
 		s, log := NewServer(c, queue.Config{}, link.Up, link.NewDraw(1, "nr")), &linktest.Log{}
 		for i := range uint64(100) {
-			s.Put(link.Packet{When: 1 * ms, Seq: i, Size: 1500}, log)
+			s.Put(link.Packet{When: 1 * ms, Seq: i, Body: link.Body{Size: 1500}}, log)
 		}
 		for now := ms; now < 2*second; now += 300 * us {
 			s.Run(now, log)

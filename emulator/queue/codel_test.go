@@ -14,7 +14,7 @@ func standing(c Config, n int, mark link.Mark, until int) *linktest.Log {
 	c.Rate = 8 * link.MegabitPerSecond
 	s, log := &server{Room: NewRoom(c, link.NewDraw(1, "q"))}, &linktest.Log{}
 	for i := range n {
-		s.Join(link.Packet{Seq: uint64(i), Size: 1000, Mark: mark}, log)
+		s.Join(link.Packet{Seq: uint64(i), Body: link.Body{Size: 1000, Mark: mark}}, log)
 	}
 	s.Run(link.Time(until)*link.Time(link.Millisecond), log)
 	return log
@@ -79,9 +79,9 @@ func TestCoDelSparesTheLast(t *testing.T) {
 	for n, want := range map[int]int{1: 0, 2: 1} {
 		room := NewRoom(Config{Rate: 8e6, Limit: Limit{Packets: 9}, Discipline: "codel"}, link.NewDraw(1, "q"))
 		room.aqm.(*codel).firstAbove = 1
-		room.Push(link.Packet{Size: 1514})
+		room.Push(link.Packet{Body: link.Body{Size: 1514}})
 		for range n {
-			room.Push(link.Packet{Size: 1514})
+			room.Push(link.Packet{Body: link.Body{Size: 1514}})
 		}
 		var log linktest.Log
 		room.Take(link.Time(link.Second), &log)

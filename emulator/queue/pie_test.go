@@ -38,7 +38,7 @@ func TestPIEReckons(t *testing.T) {
 func TestPIEBurst(t *testing.T) {
 	room := NewRoom(Config{Rate: 8e6, Limit: Limit{Packets: 999}, Discipline: "pie", ECN: true}, link.NewDraw(1, "q"))
 	for i := range 100 {
-		room.Push(link.Packet{Seq: uint64(i), Size: 1000})
+		room.Push(link.Packet{Seq: uint64(i), Body: link.Body{Size: 1000}})
 	}
 	d := newPIE(nil, link.NewDraw(1, "pie"))
 	d.update = link.Never // no updates in between
@@ -55,14 +55,14 @@ func TestPIEBurst(t *testing.T) {
 		{"no probability", 0, 0.1, 0, keep},
 	} {
 		d.probability, d.oldDelay, d.allowance = c.probability, c.oldDelay, c.allowance
-		if got := d.arrive(link.Packet{Size: 1000}, &room); got != c.want {
+		if got := d.arrive(link.Packet{Body: link.Body{Size: 1000}}, &room); got != c.want {
 			t.Errorf("%s: verdict %d, want %d", c.name, got, c.want)
 		}
 	}
 	d.probability, d.oldDelay = 0.1, 0.1
 	signals := 0
 	for i := range uint64(10_000) {
-		switch d.arrive(link.Packet{Seq: i, Size: 1000}, &room) {
+		switch d.arrive(link.Packet{Seq: i, Body: link.Body{Size: 1000}}, &room) {
 		case signal:
 			signals++
 		case drop:
@@ -73,9 +73,9 @@ func TestPIEBurst(t *testing.T) {
 		t.Errorf("%d of 10000 signalled at 0.1", signals)
 	}
 	short := NewRoom(Config{Rate: 8e6, Limit: Limit{Packets: 999}, Discipline: "pie"}, link.NewDraw(1, "q"))
-	short.Push(link.Packet{Size: 3028})
+	short.Push(link.Packet{Body: link.Body{Size: 3028}})
 	d.probability = 1
-	if got := d.arrive(link.Packet{Size: 1000}, &short); got != keep {
+	if got := d.arrive(link.Packet{Body: link.Body{Size: 1000}}, &short); got != keep {
 		t.Error("dropped from a queue of two full frames")
 	}
 }
@@ -85,7 +85,7 @@ func TestPIEBurst(t *testing.T) {
 func TestPIESettles(t *testing.T) {
 	s := &server{Room: NewRoom(Config{Rate: 8e6, Limit: Limit{Packets: 10_000}, Discipline: "pie"}, link.NewDraw(1, "q"))}
 	sink := &sojourn{from: link.Time(20 * link.Second)}
-	p := link.Packet{Size: 1000}
+	p := link.Packet{Body: link.Body{Size: 1000}}
 	for range 100_000 {
 		s.Put(p, sink)
 		p.Seq++
@@ -98,7 +98,7 @@ func TestPIESettles(t *testing.T) {
 		t.Errorf("%.3f dropped early, %d for want of room, want a half and none", got, s.full)
 	}
 	s.Run(p.When.Add(10*link.Second), sink)
-	s.Put(link.Packet{When: p.When.Add(10 * link.Second), Size: 1000}, sink)
+	s.Put(link.Packet{When: p.When.Add(10 * link.Second), Body: link.Body{Size: 1000}}, sink)
 	if d := s.aqm.(*pie); d.probability > 1e-6 {
 		t.Errorf("probability %g after 10 s of idleness", d.probability)
 	}

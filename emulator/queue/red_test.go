@@ -13,7 +13,7 @@ func filled(bytes int) (*Room, *red) {
 	r := NewRoom(Config{Rate: 12_112_000, Limit: Limit{Packets: 999}, Discipline: "red",
 		RED: &REDConfig{Least: 10_000, Most: 30_000, Probability: 0.1, Weight: 1}}, link.NewDraw(1, "q"))
 	for ; bytes > 0; bytes -= 1000 {
-		r.Push(link.Packet{Size: 1000})
+		r.Push(link.Packet{Body: link.Body{Size: 1000}})
 	}
 	return &r, r.aqm.(*red)
 }
@@ -63,7 +63,7 @@ func TestREDProbability(t *testing.T) {
 	}
 	room, red := filled(60_000)
 	for i := range uint64(100) {
-		if red.arrive(link.Packet{Seq: i, Mark: link.ECT}, room) != drop {
+		if red.arrive(link.Packet{Seq: i, Body: link.Body{Mark: link.ECT}}, room) != drop {
 			t.Fatal("kept at twice the most")
 		}
 	}

@@ -17,7 +17,7 @@ func TestRoomFull(t *testing.T) {
 	}{{"droptail", 3, link.QueueFull}, {"drophead", 0, link.HeadDropped}} {
 		r, log := NewRoom(Config{Limit: Limit{Packets: 3}, Discipline: v.discipline}, link.Draw{}), &linktest.Log{}
 		for i := range uint64(4) {
-			r.Join(link.Packet{When: link.Time(i), Seq: i, Size: 100}, log)
+			r.Join(link.Packet{When: link.Time(i), Seq: i, Body: link.Body{Size: 100}}, log)
 		}
 		if len(log.Fates) != 1 || log.Fates[0].Packet.Seq != v.lost || log.Fates[0].Cause.Reason != v.reason || log.Fates[0].Packet.When != 3 {
 			t.Errorf("%s: %+v", v.discipline, log.Fates)
@@ -33,7 +33,7 @@ func TestRoomLimitInTime(t *testing.T) {
 	r, log := NewRoom(Config{Limit: Limit{Time: 100 * link.Millisecond}}, link.Draw{}), &linktest.Log{}
 	r.ServeAt(80_000)
 	for i := range uint64(12) {
-		r.Join(link.Packet{Seq: i, Size: 100}, log)
+		r.Join(link.Packet{Seq: i, Body: link.Body{Size: 100}}, log)
 	}
 	if r.Len() != 10 || log.Lost(link.QueueFull) != 2 {
 		t.Errorf("%d wait, %d lost", r.Len(), log.Lost(link.QueueFull))
@@ -42,7 +42,7 @@ func TestRoomLimitInTime(t *testing.T) {
 		t.Errorf("the queue stands for %v", d)
 	}
 	r.ServeAt(160_000)
-	r.Join(link.Packet{Seq: 12, Size: 100}, log)
+	r.Join(link.Packet{Seq: 12, Body: link.Body{Size: 100}}, log)
 	if r.Len() != 11 || r.Delay() != 55*link.Millisecond {
 		t.Errorf("at twice the rate %d wait, for %v", r.Len(), r.Delay())
 	}

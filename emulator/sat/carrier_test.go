@@ -53,7 +53,7 @@ func TestCarrierProperties(t *testing.T) {
 func saturate(s link.Stage, gap link.Duration, end link.Time) *linktest.Log {
 	var arrivals []link.Packet
 	for at := link.Time(0); at < end; at = at.Add(gap) {
-		arrivals = append(arrivals, link.Packet{When: at, Seq: uint64(len(arrivals)), Size: 1500})
+		arrivals = append(arrivals, link.Packet{When: at, Seq: uint64(len(arrivals)), Body: link.Body{Size: 1500}})
 	}
 	return linktest.Drive(s, arrivals, linktest.EventByEvent(s), end)
 }
@@ -154,7 +154,7 @@ func TestOutage(t *testing.T) {
 	c := NewCarrier(conf, queue.Config{Limit: queue.Limit{Packets: 10}}, link.Down, link.Draw{})
 	log := &linktest.Log{}
 	for i := range 25 { // at 3 s: the report of 1 s has shown the outage
-		c.Put(link.Packet{When: 3 * second, Seq: uint64(i), Size: 500}, log)
+		c.Put(link.Packet{When: 3 * second, Seq: uint64(i), Body: link.Body{Size: 500}}, log)
 	}
 	c.Run(9*second, log)
 	if n := log.Lost(link.QueueFull); n != 15 || len(log.Delivered()) != 0 {
@@ -189,7 +189,7 @@ func TestFrames(t *testing.T) {
 		c := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 		log := &linktest.Log{}
 		for i, ms := range []link.Time{1, 5, 6} {
-			c.Put(link.Packet{When: ms * second / 1000, Seq: uint64(i), Size: 1500}, log)
+			c.Put(link.Packet{When: ms * second / 1000, Seq: uint64(i), Body: link.Body{Size: 1500}}, log)
 		}
 		c.Run(second, log)
 		for i, p := range log.Delivered() {
@@ -213,7 +213,7 @@ func TestTornPacketIsLost(t *testing.T) {
 	c := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{})
 	log := &linktest.Log{}
 	for i := range 8 {
-		c.Put(link.Packet{Seq: uint64(i), Size: 1500}, log)
+		c.Put(link.Packet{Seq: uint64(i), Body: link.Body{Size: 1500}}, log)
 	}
 	c.Run(second, log)
 	// Frame 0 begins with packet 0 alone. Frame 1 holds packet 1 and 491
@@ -235,7 +235,7 @@ func TestSwap(t *testing.T) {
 	old, log := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
 	now := 10500 * second / 1000 // the fade is over, the loop does not know
 	for i := range 40 {
-		old.Put(link.Packet{When: now, Seq: uint64(i), Size: 1000}, log)
+		old.Put(link.Packet{When: now, Seq: uint64(i), Body: link.Body{Size: 1000}}, log)
 	}
 	old.Run(now+link.Time(link.Millisecond), log)
 	now += link.Time(link.Millisecond)
@@ -267,7 +267,7 @@ func TestManySwaps(t *testing.T) {
 	run := func(swap bool) *linktest.Log {
 		c, log := NewCarrier(conf, queue.Config{}, link.Down, link.Draw{}), &linktest.Log{}
 		for i := range uint64(100) {
-			c.Put(link.Packet{Seq: i, Size: 1500}, log)
+			c.Put(link.Packet{Seq: i, Body: link.Body{Size: 1500}}, log)
 		}
 		for now := link.Time(0); now < 4*second; now += second / 100 {
 			c.Run(now, log)

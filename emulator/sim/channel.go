@@ -15,7 +15,7 @@ type Channel struct {
 
 // Arrive numbers the packet and puts it in.
 func (c *Channel) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
-	p := link.Packet{When: when, Seq: c.seq[w], Ref: ref, Size: uint16(len(frame))}
+	p := link.Packet{When: when, Seq: c.seq[w], Ref: ref, Body: link.Body{Size: uint16(len(frame))}}
 	c.seq[w]++
 	if c.Ways[w] == nil {
 		out.Deliver(p)

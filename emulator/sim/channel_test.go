@@ -59,7 +59,7 @@ func TestChannel(t *testing.T) {
 		t.Errorf("RTT %+v, want 5 ns", rtt)
 	}
 	frame := make([]byte, 60)
-	c.Finish(link.Packet{Seq: 7, Mark: link.Corrupted}, link.Up, frame)
+	c.Finish(link.Packet{Seq: 7, Body: link.Body{Mark: link.Corrupted}}, link.Up, frame)
 	flipped := 0
 	for i, b := range frame {
 		if b != 0 && (i < 14 || b&(b-1) != 0) {

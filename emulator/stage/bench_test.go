@@ -47,7 +47,7 @@ func BenchmarkHeld(b *testing.B) {
 				air.NewLoss(air.LossConfig{Probability: 0.001}, draw.Sub("loss")),
 				NewPath(PathConfig{Delay: link.Duration(held) * gap}, draw.Sub("path")))
 			sink := &linktest.Counter{}
-			p := link.Packet{Size: 1000}
+			p := link.Packet{Body: link.Body{Size: 1000}}
 			step := func() {
 				p.When = p.When.Add(gap)
 				p.Seq++

@@ -18,7 +18,7 @@ import (
 func saturate(s link.Stage, rate link.Rate, size uint16, d link.Duration) float64 {
 	sink := &rateSink{from: link.Time(d) / 10, until: link.Time(d)}
 	gap := rate.Time(int(size)) / 2
-	p := link.Packet{Size: size}
+	p := link.Packet{Body: link.Body{Size: size}}
 	for ; p.When < link.Time(d); p.When += link.Time(gap) {
 		s.Put(p, sink)
 		s.Run(p.When, sink)
@@ -86,7 +86,7 @@ func TestCase03JitterKeepsOrder(t *testing.T) {
 	} {
 		path := NewPath(PathConfig{Delay: 50 * link.Millisecond, Jitter: &j}, draw("p"))
 		sink := &orderSink{}
-		p := link.Packet{Size: 100}
+		p := link.Packet{Body: link.Body{Size: 100}}
 		for range 1_000_000 {
 			path.Put(p, sink)
 			p.Seq++

@@ -12,7 +12,7 @@ import (
 
 // frame is a packet whose IP bytes are size, as Mahimahi counts.
 func frame(seq uint64, when link.Time, size int) link.Packet {
-	return link.Packet{When: when, Seq: seq, Size: uint16(size + 14)}
+	return link.Packet{When: when, Seq: seq, Body: link.Body{Size: uint16(size + 14)}}
 }
 
 func delivery(times ...int64) *Delivery {

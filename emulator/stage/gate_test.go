@@ -18,7 +18,7 @@ func TestGateMTU(t *testing.T) {
 		{576, 590, false}, {576, 591, true}, {9202, 9216, false}, {0, 65535, false},
 	} {
 		var log linktest.Log
-		NewGate(GateConfig{MTU: c.mtu}).Put(link.Packet{Size: c.size}, &log)
+		NewGate(GateConfig{MTU: c.mtu}).Put(link.Packet{Body: link.Body{Size: c.size}}, &log)
 		if got := log.Lost(link.TooBig) == 1; got != c.lost {
 			t.Errorf("MTU %d, frame of %d B: lost %v", c.mtu, c.size, got)
 		}
@@ -40,7 +40,7 @@ func TestGateCuts(t *testing.T) {
 		{99 * ms, false}, {139 * ms, false}, {140 * ms, true}, {150*ms - 1, true}, {150 * ms, false}, {190 * ms, true},
 	} {
 		var log linktest.Log
-		g.Put(link.Packet{When: c.at, Size: 100}, &log)
+		g.Put(link.Packet{When: c.at, Body: link.Body{Size: 100}}, &log)
 		if got := log.Lost(link.Cut) == 1; got != c.closed {
 			t.Errorf("at %d: lost %v, want %v", c.at, got, c.closed)
 		}

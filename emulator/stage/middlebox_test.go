@@ -25,7 +25,7 @@ func TestMiddlebox(t *testing.T) {
 		m := NewMiddlebox(c.config)
 		for i, kind := range kinds {
 			var log linktest.Log
-			m.Put(link.Packet{Mark: kind | link.ECT}, &log)
+			m.Put(link.Packet{Body: link.Body{Mark: kind | link.ECT}}, &log)
 			got := pass
 			if log.Lost(link.Middlebox) == 1 {
 				got = drop

@@ -16,7 +16,7 @@ func delays(c PathConfig, n int, gap link.Duration) []float64 {
 
 func delaysOf(s link.Stage, n int, gap link.Duration) []float64 {
 	sink := &delaySink{gap: link.Time(gap), ms: make([]float64, n)}
-	p := link.Packet{Size: 100}
+	p := link.Packet{Body: link.Body{Size: 100}}
 	for range n {
 		s.Put(p, sink)
 		s.Run(p.When, sink)
@@ -148,7 +148,7 @@ func TestCase05OrderedJitterAt100kpps(t *testing.T) {
 	jitter := JitterConfig{Distribution: "normal", Spread: link.Millisecond, HalfLife: 20 * link.Millisecond}
 	path := NewPath(PathConfig{Delay: 20 * link.Millisecond, Jitter: &jitter}, draw("p"))
 	sink := &orderSink{}
-	p := link.Packet{Size: 100}
+	p := link.Packet{Body: link.Body{Size: 100}}
 	for range n {
 		path.Put(p, sink)
 		p.Seq++
@@ -196,7 +196,9 @@ func TestPathKeepsDues(t *testing.T) {
 		linktest.Succeed(next, path, now)
 		path = next
 	}
-	put := func(seq uint64, when link.Time) { path.Put(link.Packet{Seq: seq, When: when, Size: 100}, &log) }
+	put := func(seq uint64, when link.Time) {
+		path.Put(link.Packet{Seq: seq, When: when, Body: link.Body{Size: 100}}, &log)
+	}
 	put(0, 0)
 	put(1, 1*ms)
 	swap(5*link.Millisecond, 2*ms)

@@ -80,10 +80,10 @@ func (s *lastSink) Deliver(p link.Packet) { s.p = p }
 func TestIdleGivesNothing(t *testing.T) {
 	q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}, draw("q"))
 	in := []link.Packet{
-		{When: 0, Seq: 0, Size: 1000},          // 0..1 ms
-		{When: ms / 2, Seq: 1, Size: 500},      // 1..1.5 ms
-		{When: 3600e3 * ms, Seq: 2, Size: 1e3}, // an hour later: 1 ms
-		{When: 3600e3*ms + 1, Seq: 3, Size: 1e3},
+		{When: 0, Seq: 0, Body: link.Body{Size: 1000}},          // 0..1 ms
+		{When: ms / 2, Seq: 1, Body: link.Body{Size: 500}},      // 1..1.5 ms
+		{When: 3600e3 * ms, Seq: 2, Body: link.Body{Size: 1e3}}, // an hour later: 1 ms
+		{When: 3600e3*ms + 1, Seq: 3, Body: link.Body{Size: 1e3}},
 	}
 	want := []link.Time{ms, ms * 3 / 2, 3600e3*ms + ms, 3600e3*ms + 2*ms}
 	if got := linktest.Through(q, in).Whens(); !slices.Equal(got, want) {
@@ -156,7 +156,7 @@ func TestSwapRate(t *testing.T) {
 		if n, _ := old.Held(); n != 0 || old.Next() != link.Never {
 			t.Errorf("%v: the old queue still holds %d", c.rate, n)
 		}
-		q.Put(link.Packet{When: ms / 2, Seq: 3, Size: 1000}, &log)
+		q.Put(link.Packet{When: ms / 2, Seq: 3, Body: link.Body{Size: 1000}}, &log)
 		q.Run(100*ms, &log)
 		if got := log.Whens(); !slices.Equal(got, c.want) {
 			t.Errorf("%v: left at %v, want %v", c.rate, got, c.want)
@@ -171,11 +171,11 @@ func TestSwapOfBusyPast(t *testing.T) {
 	config := QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 9}}
 	old, q := NewQueue(config, draw("q")), NewQueue(config, draw("q"))
 	var log linktest.Log
-	old.Put(link.Packet{When: 9 * ms, Size: 1000}, &log)
+	old.Put(link.Packet{When: 9 * ms, Body: link.Body{Size: 1000}}, &log)
 	old.Run(10*ms, &log)
 	q.Inherit(9*ms, old)
-	q.Adopt(9*ms, link.Packet{When: 9 * ms, Seq: 1, Size: 1000})
-	q.Put(link.Packet{When: 9 * ms, Seq: 2, Size: 1000}, &log)
+	q.Adopt(9*ms, link.Packet{When: 9 * ms, Seq: 1, Body: link.Body{Size: 1000}})
+	q.Put(link.Packet{When: 9 * ms, Seq: 2, Body: link.Body{Size: 1000}}, &log)
 	q.Run(100*ms, &log)
 	if got, want := log.Whens(), []link.Time{10 * ms, 11 * ms, 12 * ms}; !slices.Equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)

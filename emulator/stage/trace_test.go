@@ -80,7 +80,7 @@ func TestTraceSwap(t *testing.T) {
 		old.Put(p, nil)
 	}
 	linktest.Succeed(q, old, now)
-	if got, want := linktest.Through(q, []link.Packet{{When: now, Seq: 3, Size: 1000}}).Whens(),
+	if got, want := linktest.Through(q, []link.Packet{{When: now, Seq: 3, Body: link.Body{Size: 1000}}}).Whens(),
 		[]link.Time{now + ms, now + 5*ms, now + 9*ms, now + 13*ms}; !slices.Equal(got, want) {
 		t.Errorf("left at %v, want %v", got, want)
 	}
@@ -109,12 +109,12 @@ func TestTraceDelayAndLoss(t *testing.T) {
 func TestTraceCapacity(t *testing.T) {
 	q := NewQueue(QueueConfig{Rate: mbit, Limit: Limit{Packets: 100}}, draw("q"))
 	q.Follow(steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: 10 * link.Millisecond, Rate: ptr(2 * mbit)}))
-	q.Put(link.Packet{Size: 1000}, nil)
+	q.Put(link.Packet{Body: link.Body{Size: 1000}}, nil)
 	c := q.Capacity(0)
 	if c.Rate != 8*mbit || c.NextAt != 10*ms || c.NextRate != 2*mbit || c.Queue != 1000 {
 		t.Errorf("capacity %+v", c)
 	}
-	q.Put(link.Packet{When: 10 * ms, Seq: 1, Size: 1000}, &lastSink{})
+	q.Put(link.Packet{When: 10 * ms, Seq: 1, Body: link.Body{Size: 1000}}, &lastSink{})
 	if d := q.Capacity(10 * ms); d.Rate != 2*mbit || d.NextAt != link.Never || d.Version <= c.Version {
 		t.Errorf("capacity %+v after %+v", d, c)
 	}

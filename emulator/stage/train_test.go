@@ -33,7 +33,7 @@ func leave(c TrainConfig, arrivals ...int64) []int64 {
 	s := NewTrain(c, link.NewDraw(1, "train"))
 	log := &linktest.Log{}
 	for i, ms := range arrivals {
-		s.Put(link.Packet{When: link.Time(ms) * link.Time(link.Millisecond), Seq: uint64(i), Size: 1014}, log)
+		s.Put(link.Packet{When: link.Time(ms) * link.Time(link.Millisecond), Seq: uint64(i), Body: link.Body{Size: 1014}}, log)
 	}
 	s.Run(link.Time(100*link.Second), log)
 	var out []int64
@@ -111,7 +111,7 @@ func TestTrainSucceed(t *testing.T) {
 	log := &linktest.Log{}
 	was, is := NewTrain(recorded(), link.Draw{}), NewTrain(recorded(), link.Draw{})
 	for i := range 8 {
-		was.Put(link.Packet{When: link.Time(i), Seq: uint64(i), Size: 500}, log)
+		was.Put(link.Packet{When: link.Time(i), Seq: uint64(i), Body: link.Body{Size: 500}}, log)
 	}
 	at := link.Time(25 * link.Millisecond)
 	was.Run(at, log)

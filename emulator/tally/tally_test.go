@@ -20,7 +20,7 @@ func (names) Stages(w link.Way, i int) []string {
 }
 
 func packet(when link.Time, size uint16, on int, marks link.Mark) link.Packet {
-	return link.Packet{When: when, Size: size, Mark: marks.OnLink(on)}
+	return link.Packet{When: when, Body: link.Body{Size: size, Mark: marks.OnLink(on)}}
 }
 
 // TestTotals: five of 100..500 bytes come; 100 is delivered and doubled, 200

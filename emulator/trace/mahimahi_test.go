@@ -28,7 +28,7 @@ func refused(t *testing.T, name string, err error, want string) {
 func leave(s link.Stage, packets ...[2]int) []int {
 	log := &linktest.Log{}
 	for i, p := range packets {
-		s.Put(link.Packet{When: link.Time(p[0]) * link.Time(link.Millisecond), Seq: uint64(i), Size: uint16(p[1] + 14)}, log)
+		s.Put(link.Packet{When: link.Time(p[0]) * link.Time(link.Millisecond), Seq: uint64(i), Body: link.Body{Size: uint16(p[1] + 14)}}, log)
 	}
 	s.Run(link.Time(10*link.Second), log)
 	var out []int

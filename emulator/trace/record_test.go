@@ -103,8 +103,8 @@ func TestReplayHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, s := &linktest.Log{}, NewReplay(r)
-	s.Put(link.Packet{Size: 100}, log)
-	s.Put(link.Packet{When: 5, Seq: 1, Size: 60}, log)
+	s.Put(link.Packet{Body: link.Body{Size: 100}}, log)
+	s.Put(link.Packet{When: 5, Seq: 1, Body: link.Body{Size: 60}}, log)
 	if n, b := s.Held(); n != 2 || b != 160 {
 		t.Errorf("%d packets, %d bytes held", n, b)
 	}

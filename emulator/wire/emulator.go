@@ -54,7 +54,7 @@ type Build func(doc []byte) (Emulator, error)
 type bare struct{}
 
 func (bare) Arrive(_ link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
-	out.Deliver(link.Packet{When: when, Ref: ref, Size: uint16(len(frame))})
+	out.Deliver(link.Packet{When: when, Ref: ref, Body: link.Body{Size: uint16(len(frame))}})
 }
 func (bare) Next(link.Way) link.Time                      { return link.Never }
 func (bare) Run(link.Way, link.Time, link.Sink)           {}

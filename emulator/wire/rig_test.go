@@ -67,7 +67,7 @@ func (p *plain) doc() []byte {
 
 func (p *plain) Arrive(w link.Way, when link.Time, ref uint32, frame []byte, out link.Sink) {
 	way := &p.ways[w]
-	k := link.Packet{When: when, Seq: way.seq, Ref: ref, Size: uint16(len(frame)), Mark: p.Mark}
+	k := link.Packet{When: when, Seq: way.seq, Ref: ref, Body: link.Body{Size: uint16(len(frame)), Mark: p.Mark}}
 	way.seq++
 	if p.LoseNth > 0 && way.seq%p.LoseNth == 0 {
 		out.Lose(k, link.Cause{Reason: link.Pattern})

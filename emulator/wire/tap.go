@@ -95,7 +95,7 @@ func (e *Engine) Records(w link.Way, from uint64, yield func(Record) bool) (next
 func (s *tapSlot) record() Record {
 	return Record{
 		Fate: link.Fate{
-			Packet: link.Packet{When: link.Time(s.When), Seq: s.Seq, Size: s.Size, Mark: link.Mark(s.Mark)},
+			Packet: link.Packet{When: link.Time(s.When), Seq: s.Seq, Body: link.Body{Size: s.Size, Mark: link.Mark(s.Mark)}},
 			Cause:  link.Cause{Reason: link.Reason(s.Reason), Stage: s.Stage},
 		},
 		Bytes: s.Bytes[:min(s.Kept, tapBytes)],

@@ -22,7 +22,7 @@ func TestTapRing(t *testing.T) {
 	r := &e.page.Taps[link.Up]
 	frame := bytes.Repeat([]byte{7}, 500)
 	for i := range 10 {
-		r.write(link.Packet{When: link.Time(i), Seq: uint64(i), Size: 500}, link.Cause{Reason: link.Random, Stage: 2}, frame)
+		r.write(link.Packet{When: link.Time(i), Seq: uint64(i), Body: link.Body{Size: 500}}, link.Cause{Reason: link.Random, Stage: 2}, frame)
 	}
 	var got []Record
 	next, missed := e.Records(link.Up, 3, func(r Record) bool {
