@@ -31,6 +31,7 @@ var about = map[string]string{
 	"hang":                "until frames pass again after the engine hangs",
 	"media-on-wire":       "engine with a carrier of 256 stations, or a cell of 100 UEs, idle and carrying 50 Mbit/s",
 	"start":               "until farlink serve forwards through its link",
+	"api-load":            "lateness beside 50 event streams and 200 requests a second",
 	"pipeline":            "cost of a frame in whole links, time and allocations",
 	"held-cost":           "cost of a frame beside 4,500,000 held",
 	"building":            "the slowest of the shipped profiles to become a link",

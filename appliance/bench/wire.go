@@ -17,7 +17,7 @@ func Wire() []Case {
 		{"throughput", throughput}, {"packet-rate", packetRate}, {"delay", delay}, {"idle", idle},
 		{"added-latency", addedLatency}, {"busy-daemon", busyDaemon}, {"rate", rate}, {"burst", burst},
 		{"held", held}, {"swap", swap}, {"kill", kill}, {"hang", hang},
-		{"media-on-wire", mediaOnWire}, {"start", startup},
+		{"media-on-wire", mediaOnWire}, {"start", startup}, {"api-load", apiLoad},
 	}
 }
 

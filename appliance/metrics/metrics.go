@@ -91,7 +91,8 @@ type Source struct {
 func Handler(from Source) http.Handler {
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(collector{from})
-	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+	// Processors belong to the frames; a scrape is some tens of kB.
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})
 }
 
 type collector struct{ Source }

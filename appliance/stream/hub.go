@@ -8,6 +8,7 @@ package stream
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync"
 )
 
@@ -18,11 +19,20 @@ const (
 	behindMost = 64   // messages a client may be behind: over six seconds
 )
 
-// message is one event, written once for all clients.
+// message is one event as it goes over the wire, written once for all
+// clients.
 type message struct {
-	id    uint64
-	event string
-	data  []byte
+	id   uint64
+	text []byte
+}
+
+// newMessage writes an event; id 0 is none.
+func newMessage(id uint64, event string, data []byte) message {
+	var b []byte
+	if id > 0 {
+		b = fmt.Appendf(b, "id: %d\n", id)
+	}
+	return message{id, fmt.Appendf(b, "event: %s\ndata: %s\n\n", event, data)}
 }
 
 // Hub keeps the last messages and hands new ones to the clients; one that
@@ -65,7 +75,7 @@ func (h *Hub) Publish(event string, v any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last++
-	m := message{h.last, event, data}
+	m := newMessage(h.last, event, data)
 	if len(h.ring) == 2*ringLength {
 		h.ring = append(h.ring[:0], h.ring[ringLength:]...)
 	}

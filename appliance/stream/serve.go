@@ -29,8 +29,8 @@ func (c *Client) Serve(ctx context.Context, w http.ResponseWriter, hello any) {
 	if to.send(fmt.Appendf(nil, "retry: %d\n\n", retryMillis)) != nil {
 		return
 	}
-	for _, m := range append([]message{{c.from, "hello", data}}, c.past...) {
-		if to.send(m.text()) != nil {
+	for _, m := range append([]message{newMessage(c.from, "hello", data)}, c.past...) {
+		if to.send(m.text) != nil {
 			return
 		}
 	}
@@ -50,7 +50,7 @@ func (c *Client) follow(ctx context.Context, to sender) {
 			if !ok {
 				return
 			}
-			text = m.text()
+			text = m.text
 		case <-silence.C:
 		}
 		silence.Reset(silenceMost)
@@ -73,13 +73,4 @@ func (s sender) send(text []byte) error {
 		return err
 	}
 	return s.control.Flush()
-}
-
-// text is the message as it goes over the wire; id 0 is none.
-func (m message) text() []byte {
-	var b []byte
-	if m.id > 0 {
-		b = fmt.Appendf(b, "id: %d\n", m.id)
-	}
-	return fmt.Appendf(b, "event: %s\ndata: %s\n\n", m.event, m.data)
 }

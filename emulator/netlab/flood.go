@@ -17,6 +17,8 @@ type FloodOptions struct {
 	For  time.Duration // 1 s
 	Most int           // frames after which it ends, however much time is left; 0 is no such end
 	Wait time.Duration // for the last frames to come: 100 ms
+	// Priority of the sending thread, SCHED_FIFO; 0 leaves the scheduler alone.
+	Priority int
 }
 
 // Flooded is what a flood did.
@@ -69,7 +71,10 @@ func Flood(from, to End, o FloodOptions) (Flooded, error) {
 	if err != nil {
 		return Flooded{}, err
 	}
-	f := Flooded{For: tap.pour(o)}
+	f := Flooded{}
+	if f.For, err = tap.flood(o); err != nil {
+		return f, err
+	}
 	time.Sleep(o.Wait)
 	sent1, err := from.counter(func(s *netlink.LinkStatistics) uint64 { return s.TxPackets })
 	if err != nil {
@@ -80,11 +85,37 @@ func Flood(from, to End, o FloodOptions) (Flooded, error) {
 	return f, err
 }
 
+// flood pours on a thread of its own, which ends with it: it may be
+// real-time.
+func (t *Tap) flood(o FloodOptions) (took time.Duration, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if o.Priority > 0 {
+			err = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: uint32(o.Priority)}, 0)
+		}
+		if err == nil {
+			took = t.pour(o)
+		}
+	}()
+	<-done
+	return took, err
+}
+
+// sleep of a real-time thread waits for no other thread of the runtime.
+func (o FloodOptions) sleep(d time.Duration) {
+	if o.Priority == 0 {
+		time.Sleep(d)
+		return
+	}
+	spec := unix.NsecToTimespec(int64(d))
+	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &spec, nil)
+}
+
 // pour sends batches of frames until the time is over and returns how long
 // that took.
 func (t *Tap) pour(o FloodOptions) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	frame := probeFrame(ProbeOptions{Size: o.Size})
 	frame[11] = 0xfd // not to be taken for a probe
 	iov := unix.Iovec{Base: &frame[0], Len: uint64(len(frame))}
@@ -105,7 +136,7 @@ func (t *Tap) pour(o FloodOptions) time.Duration {
 		if o.Rate > 0 {
 			n = min(n, int(o.Rate*gone.Seconds())-sent)
 			if n <= 0 {
-				time.Sleep(time.Duration(float64(time.Second) / o.Rate))
+				o.sleep(time.Duration(float64(time.Second) / o.Rate))
 				continue
 			}
 		}

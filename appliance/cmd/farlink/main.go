@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"farlink/appliance/bench"
 	"farlink/appliance/machine"
 	"farlink/appliance/split"
 	"farlink/emulator/wire"
@@ -30,6 +31,9 @@ func main() {
 	}
 	if os.Getenv(split.ProxyVariable) != "" {
 		os.Exit(proxy())
+	}
+	if os.Getenv(bench.CallersVariable) != "" {
+		os.Exit(bench.Callers())
 	}
 	os.Exit(run(os.Args[1:]))
 }
