@@ -22,6 +22,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -29,6 +31,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire"
+	"farlink/emulator/wire/steer"
 	"farlink/pep/congestion"
 	"farlink/pep/multipath"
 	"farlink/pep/reroute"
@@ -55,6 +58,7 @@ type Lab struct {
 	Profiles []*profiles.Profile
 	Shelf    *congestion.Shelf
 
+	feed     *congestion.Feed // what the engine grants, for xlayer
 	seed     uint64
 	cut      []bool
 	entrance []*net.TCPListener
@@ -104,7 +108,10 @@ func (l *Lab) make(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	l.Engine, err = wire.Start(ctx, wire.Config{Pair: l.Box, A: l.PortA, B: l.PortB, Netns: l.Box, Doc: doc})
+	if l.feed, err = congestion.CreateFeed(l.feedPin()); err != nil {
+		return err
+	}
+	l.Engine, err = wire.Start(ctx, wire.Config{Pair: l.Box, A: l.PortA, B: l.PortB, Netns: l.Box, Doc: doc, Feed: l.feedPin()})
 	if err != nil {
 		return err
 	}
@@ -113,6 +120,9 @@ func (l *Lab) make(ctx context.Context, o Options) (err error) {
 	}
 	return l.relays(o.Config)
 }
+
+// feedPin is where the engine tells what the carriers grant.
+func (l *Lab) feedPin() string { return filepath.Join(steer.Root, l.Box+"-feed") }
 
 // window is the rule for all carriers.
 func (l *Lab) window() link.Size {
@@ -201,7 +211,7 @@ func (l *Lab) relays(c multipath.Config) error {
 	key := make([]byte, 32)
 	rand.Read(key)
 	log, groups := slog.New(slog.DiscardHandler), new(multipath.Groups)
-	l.Shelf = congestion.Open(nil)
+	l.Shelf = congestion.Open(l.feed)
 	var carriers []multipath.Carrier
 	var listeners []*net.TCPListener
 	var names []string
@@ -222,6 +232,8 @@ func (l *Lab) relays(c multipath.Config) error {
 		return err
 	}
 	l.Router.In = l.A.Do
+	l.Router.Follow(link.Up)
+	l.Proxy.Follow(link.Down)
 	if err := l.capture(); err != nil {
 		return err
 	}
@@ -309,6 +321,9 @@ func (l *Lab) Close() error {
 	}
 	if l.Shelf != nil {
 		errs = append(errs, l.Shelf.Close())
+	}
+	if l.feed != nil {
+		errs = append(errs, l.feed.Close(), os.Remove(l.feedPin()))
 	}
 	return errors.Join(errs...)
 }

@@ -28,7 +28,7 @@ import (
 // Config is how connections are carried; changes hold for new ones.
 type Config struct {
 	Scheduler  string        `toml:"scheduler" json:"scheduler"`         // a name of pep/schedule; "" is arrival
-	Congestion string        `toml:"congestion" json:"congestion"`       // a name of pep/congestion; "" is bbr
+	Congestion string        `toml:"congestion" json:"congestion"`       // a name of pep/congestion, or Auto; "" is Auto
 	PerPath    []string      `toml:"per_path" json:"per_path,omitempty"` // by carrier: one other than congestion; "" is none
 	Window     link.Size     `toml:"window" json:"window"`               // bytes in flight and out of order, each way; 0 is 4 MiB
 	Chunk      link.Size     `toml:"chunk" json:"chunk"`                 // bytes given to a path at once; 0 is 5768 (4 segments)
@@ -37,6 +37,15 @@ type Config struct {
 	Strict     bool          `toml:"strict_rotation" json:"strict_rotation,omitempty"` // round robin waits for the path whose turn it is (cwnd_limited=false)
 	Eager      bool          `toml:"eager" json:"eager,omitempty"`                     // fill socket buffers, as naive relays do: to compare
 }
+
+// Auto is the congestion control that goes by the path: BBR, but CUBIC where
+// the handshake took farRTT. Over a satellite BBR doubles past the queue, and
+// what it loses then holds up the whole connection for half a minute; every
+// 10 s it empties the path to see its round trip, for two of them. CUBIC ends
+// its start when the round trip grows.
+const Auto = "auto"
+
+const farRTT = 200 * link.Millisecond
 
 // Bounds of the sizes.
 const (
@@ -51,7 +60,7 @@ func (c Config) withDefaults() Config {
 		c.Scheduler = "arrival"
 	}
 	if c.Congestion == "" {
-		c.Congestion = "bbr"
+		c.Congestion = Auto
 	}
 	if c.Window == 0 {
 		c.Window = 4 << 20
@@ -79,12 +88,13 @@ func (c Config) Check(report link.Report) {
 	if !slices.Contains(schedule.Names(), d.Scheduler) {
 		report("scheduler", d.Scheduler, "one of "+strings.Join(schedule.Names(), ", "))
 	}
-	if !slices.Contains(congestion.Names(), d.Congestion) {
-		report("congestion", d.Congestion, "one of "+strings.Join(congestion.Names(), ", "))
+	laws := append(congestion.Names(), Auto)
+	if !slices.Contains(laws, d.Congestion) {
+		report("congestion", d.Congestion, "one of "+strings.Join(laws, ", "))
 	}
 	for i, law := range d.PerPath {
-		if law != "" && !slices.Contains(congestion.Names(), law) {
-			report(fmt.Sprintf("per_path[%d]", i), law, "one of "+strings.Join(congestion.Names(), ", "))
+		if law != "" && !slices.Contains(laws, law) {
+			report(fmt.Sprintf("per_path[%d]", i), law, "one of "+strings.Join(laws, ", "))
 		}
 	}
 	if d.Window < leastWindow || d.Window > mostWindow {

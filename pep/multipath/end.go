@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farlink/emulator/link"
 	"farlink/pep/congestion"
 	"farlink/pep/framing"
 )
@@ -23,6 +24,7 @@ type end struct {
 	groups *Groups
 	log    *slog.Logger
 	config atomic.Pointer[Config]
+	way    link.Way // of what is sent, in the shelf's feed
 
 	mu       sync.Mutex
 	sessions map[token]*session
@@ -57,6 +59,11 @@ func (e *end) Configure(c Config) error {
 	e.config.Store(&c)
 	return nil
 }
+
+// Follow says that carrier i is link i of the shelf's feed and that this relay
+// sends in way w: what the law xlayer goes by. To be called before any
+// connection.
+func (e *end) Follow(w link.Way) { e.way = w }
 
 // Config returns the configuration in force.
 func (e *end) Config() Config { return *e.config.Load() }
@@ -102,8 +109,11 @@ const tcpRTOMaxMS = 44
 
 // shape prepares a subflow's socket: its law, no delay.
 func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err error) {
-	law, err = e.shelf.Use(fd, c.law(slot), "cubic", congestion.Place{Group: group, Slot: uint32(slot)})
-	if err != nil {
+	if law = c.law(slot); law == Auto {
+		law = "bbr"
+	}
+	at := congestion.Place{Group: group, Slot: uint32(slot), Column: congestion.Column(slot, e.way)}
+	if law, err = e.shelf.Use(fd, law, "cubic", at); err != nil {
 		return "", err
 	}
 	// A path that was silent for long is asked again every second; kernels
@@ -114,6 +124,21 @@ func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err 
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 20_000),
 	}
 	return law, errors.Join(append(errs, roomy(fd, c))...)
+}
+
+// fit chooses the law of a path whose handshake is over, where Auto leaves it
+// to that.
+func (e *end) fit(f *subflow, c *Config) (err error) {
+	if c.law(f.index) != Auto {
+		return nil
+	}
+	info, err := f.info()
+	if err != nil || link.Duration(info.Rtt)*link.Microsecond < farRTT {
+		return err
+	}
+	var set error
+	err = f.raw.Control(func(fd uintptr) { f.law, set = e.shelf.Use(int(fd), "cubic", "cubic", congestion.Place{}) })
+	return errors.Join(err, set)
 }
 
 // roomy makes a socket hold a round trip of its path: the connection's window

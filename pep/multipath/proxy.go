@@ -118,7 +118,10 @@ func (p *Proxy) admit(ctx context.Context, c *net.TCPConn, carrier string) (*ses
 		return nil, nil, err
 	}
 	f, err := newSubflow(int(h.Subflow), carrier, c, law)
-	return s, f, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, f, p.fit(f, &s.conf)
 }
 
 // session finds the connection of a hello, or begins it.

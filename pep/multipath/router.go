@@ -160,6 +160,9 @@ func (r *Router) dial(s *session, i int) (*subflow, error) {
 		return nil, err
 	}
 	f, err := newSubflow(i, c.Name, conn.(*net.TCPConn), law)
+	if err == nil {
+		err = r.fit(f, &s.conf)
+	}
 	if err != nil {
 		conn.Close()
 		return nil, err

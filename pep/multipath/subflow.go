@@ -126,6 +126,15 @@ func (f *subflow) write(a, b []byte) (n int, err error) {
 	return n, err
 }
 
+// info reads TCP_INFO.
+func (f *subflow) info() (info *unix.TCPInfo, err error) {
+	var failed error
+	err = f.raw.Control(func(fd uintptr) {
+		info, failed = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	})
+	return info, errors.Join(err, failed)
+}
+
 // staleLeast is the least time without any acknowledgement after which a path
 // is held for silent.
 const staleLeast = 150 * time.Millisecond
@@ -133,12 +142,8 @@ const staleLeast = 150 * time.Millisecond
 // look reads TCP_INFO into the path. It reports an error when the socket is
 // no more.
 func (f *subflow) look(now time.Time) error {
-	var info *unix.TCPInfo
-	var failed error
-	err := f.raw.Control(func(fd uintptr) {
-		info, failed = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-	})
-	if err = errors.Join(err, failed); err != nil {
+	info, err := f.info()
+	if err != nil {
 		return err
 	}
 	if info.State != established && info.State != closeWait {
@@ -153,7 +158,7 @@ func (f *subflow) look(now time.Time) error {
 		MSS: int(info.Snd_mss), Cwnd: int(info.Snd_cwnd), NotSent: int(info.Notsent_bytes),
 		Inflight: int(info.Unacked) - int(info.Sacked) - int(info.Lost) + int(info.Retrans),
 		Ssthresh: int(min(info.Snd_ssthresh, math.MaxInt32)), Rate: link.Rate(info.Delivery_rate * 8),
-		Paced: f.law == "bbr", Full: full, Backup: f.backup,
+		Paced: f.law == "bbr" || f.law == "xlayer", Full: full, Backup: f.backup,
 	}
 	if p.Paced {
 		p.Pacing = link.Rate(info.Pacing_rate * 8)
