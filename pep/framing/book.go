@@ -10,6 +10,7 @@ type Chunk struct {
 	DSN  uint64
 	Data []byte
 	Last bool
+	Mark uint64 // of the sender: where the chunk ended on the path that had it last
 
 	sent  uint8 // paths that have it in flight
 	again bool  // in the queue of what must be sent again
@@ -194,6 +195,9 @@ func (b *Book) Head() *Chunk {
 
 // On reports whether the path has the chunk in flight.
 func (c *Chunk) On(path int) bool { return c.sent&(1<<path) != 0 }
+
+// Only reports whether the path, and no other, has the chunk in flight.
+func (c *Chunk) Only(path int) bool { return c.sent == 1<<path }
 
 // Close drops all that is left.
 func (b *Book) Close() {

@@ -46,6 +46,7 @@ func TestCarrierLost(t *testing.T) {
 	}{
 		{"silent", func(w *carrierWire) { w.cut.Store(true) }, func(w *carrierWire) { w.cut.Store(false) }},
 		{"reset", func(w *carrierWire) { w.drop() }, func(*carrierWire) {}},
+		{"swallowed", func(w *carrierWire) { w.eats.Store(true) }, func(w *carrierWire) { w.eats.Store(false) }},
 		{"corrupt", func(w *carrierWire) { w.spoil.Store(true) }, func(*carrierWire) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -193,6 +193,9 @@ func (s *session) watch(now time.Time) {
 			s.book.Lose(f.index)
 		}
 	}
+	if f := s.suspect(now); f != nil {
+		s.expel(f)
+	}
 	quiet := s.eof && s.book.Held() == 0 && s.order.Over()
 	if !s.dead.IsZero() && !quiet && now.Sub(s.dead) > time.Duration(s.conf.Patience) {
 		s.stop(fmt.Errorf("no path for %v", s.conf.Patience))
@@ -297,6 +300,7 @@ func (s *session) give(c *framing.Chunk, i int) bool {
 		s.leave(f)
 		return false
 	}
+	c.Mark = f.sent.Load()
 	if err := f.look(time.Now()); err != nil {
 		s.leave(f)
 	}

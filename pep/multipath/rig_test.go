@@ -37,6 +37,7 @@ type carrierWire struct {
 	to    string
 	cut   atomic.Bool
 	spoil atomic.Bool // one byte of what passes next
+	eats  atomic.Bool // what comes, which its kernel acknowledged
 	mu    sync.Mutex
 	conns []net.Conn
 }
@@ -91,7 +92,7 @@ func (w *carrierWire) pass(from, to net.Conn) {
 		if n > 40 && w.spoil.CompareAndSwap(true, false) {
 			buf[n/2] ^= 1
 		}
-		if n > 0 {
+		if n > 0 && !w.eats.Load() {
 			if _, werr := to.Write(buf[:n]); werr != nil {
 				from.Close()
 			}

@@ -155,7 +155,8 @@ func (r *Router) dial(s *session, i int) (*subflow, error) {
 	}
 	h := framing.Hello{Subflow: uint8(i), Token: s.token, Unix: time.Now().Unix()}
 	rand.Read(h.Nonce[:])
-	if _, err := conn.Write(h.Append(nil, r.key)); err != nil {
+	greeting, err := conn.Write(h.Append(nil, r.key))
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -168,6 +169,7 @@ func (r *Router) dial(s *session, i int) (*subflow, error) {
 		return nil, err
 	}
 	f.backup = c.Backup
+	f.sent.Add(uint64(greeting))
 	return f, nil
 }
 

@@ -44,6 +44,8 @@ type session struct {
 	dead             time.Time // since when there is no path; zero while there is one
 	isOpen, isDialed bool
 	client, server   netip.AddrPort
+	swallowing       swallowing
+	expelled         [framing.MostPaths]int // paths that swallowed
 }
 
 // acks is what is owed to the peer.
@@ -140,6 +142,7 @@ func (s *session) join(f *subflow) error {
 		s.leave(old)
 		old.conn.Close()
 	}
+	f.trial = s.trial(f.index, time.Now())
 	s.flows[f.index] = f
 	s.dead = time.Time{}
 	s.poke()

@@ -35,6 +35,8 @@ type subflow struct {
 	acked    uint64
 	progress time.Time // when something was last acknowledged
 	lost     bool      // its chunks were given to others
+	quiet    bool      // all that was written is acknowledged
+	trial    time.Time // until then only a backup
 }
 
 func newSubflow(index int, carrier string, conn *net.TCPConn, law string) (*subflow, error) {
@@ -158,7 +160,7 @@ func (f *subflow) look(now time.Time) error {
 		MSS: int(info.Snd_mss), Cwnd: int(info.Snd_cwnd), NotSent: int(info.Notsent_bytes),
 		Inflight: int(info.Unacked) - int(info.Sacked) - int(info.Lost) + int(info.Retrans),
 		Ssthresh: int(min(info.Snd_ssthresh, math.MaxInt32)), Rate: link.Rate(info.Delivery_rate * 8),
-		Paced: f.law == "bbr" || f.law == "xlayer", Full: full, Backup: f.backup,
+		Paced: f.law == "bbr" || f.law == "xlayer", Full: full, Backup: f.backup || now.Before(f.trial),
 	}
 	if p.Paced {
 		p.Pacing = link.Rate(info.Pacing_rate * 8)
@@ -166,6 +168,7 @@ func (f *subflow) look(now time.Time) error {
 	if info.Ca_state == caLoss {
 		p.State = schedule.Loss
 	}
+	f.quiet = info.Unacked == 0 && info.Notsent_bytes == 0 && !full
 	if info.Bytes_acked != f.acked || info.Unacked == 0 {
 		f.acked, f.progress = info.Bytes_acked, now
 	}
