@@ -45,6 +45,8 @@ func ParsePEP(doc []byte) (w PEP, bad Problems) {
 type Proxy struct {
 	Side string `json:"side" enum:"near,far"`
 	PID  int    `json:"pid"`
+	// Silent says why there are no figures: a proxy that has ended, or hangs.
+	Silent string `json:"silent,omitempty" doc:"Why there are no figures of this proxy: it does not answer."`
 	pep.Status
 }
 

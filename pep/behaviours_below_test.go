@@ -21,13 +21,13 @@ var below = []behaviour{
 		return x.watched(nil, nil, func(f frame) string { return f.macs })
 	}},
 	{"TCP in a VLAN", func(x *trial) string {
-		return x.watched(mark(taggedOnce), mark(taggedOnce), func(f frame) string { return f.tags })
+		return x.watched(mark(netlab.TaggedOnce), mark(netlab.TaggedOnce), func(f frame) string { return f.tags })
 	}},
 	{"TCP in two VLAN tags (QinQ)", func(x *trial) string {
-		return x.watched(mark(taggedTwice), mark(taggedTwice), func(f frame) string { return f.tags })
+		return x.watched(mark(netlab.TaggedTwice), mark(netlab.TaggedTwice), func(f frame) string { return f.tags })
 	}},
 	{"a VLAN one way, another back", func(x *trial) string {
-		return x.watched(mark(taggedOnce), mark(taggedTwice), func(f frame) string { return f.tags })
+		return x.watched(mark(netlab.TaggedOnce), mark(netlab.TaggedTwice), func(f frame) string { return f.tags })
 	}},
 	{"DSCP, another each way", func(x *trial) string {
 		return x.watched(x.class(10), x.class(46), func(f frame) string { return fmt.Sprint("DSCP ", f.dscp) })
@@ -64,12 +64,6 @@ var below = []behaviour{
 	{"simultaneous open by the device's side", func(x *trial) string { return x.simultaneous(true) }},
 	{"the server calls back, between the same ports", callsBack},
 }
-
-// Marks of sockets whose frames tagEnds tags.
-const (
-	taggedOnce  = 0x64
-	taggedTwice = 0x65
-)
 
 func mark(value int) func(int) error {
 	return func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MARK, value) }

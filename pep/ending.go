@@ -71,6 +71,9 @@ func (p *Proxy) tidy(ctx context.Context) error {
 				p.warn(p.space.Forget(e.ends, e.flow), e.ends)
 			}
 			p.abandonOld(now.Add(-patience))
+			if p.flows.len() == 0 {
+				p.pipes.close() // nobody needs them now
+			}
 		case <-sweep.C:
 			if err := p.sweep(); err != nil {
 				return fmt.Errorf("sweep flows: %w", err)

@@ -5,12 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"testing"
 	"time"
-
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
 
 	"farlink/emulator/netlab"
 )
@@ -219,76 +214,4 @@ func internet(b []byte) uint16 {
 		sum = sum&0xffff + sum>>16
 	}
 	return ^uint16(sum)
-}
-
-// tagEnds has both ends tag the frames of sockets that are marked so, and
-// take all tags off what comes: as VLAN interfaces would, which this needs
-// none of.
-func tagEnds(t *testing.T, ends ...netlab.End) {
-	t.Helper()
-	for _, at := range []struct {
-		attach ebpf.AttachType
-		code   asm.Instructions
-	}{{ebpf.AttachTCXEgress, tagging}, {ebpf.AttachTCXIngress, untagging}} {
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "GPL", Instructions: at.code})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { prog.Close() })
-		for _, e := range ends {
-			err := e.Do(func() error {
-				i, err := net.InterfaceByName(e.Dev)
-				if err != nil {
-					return err
-				}
-				l, err := link.AttachTCX(link.TCXOptions{Interface: i.Index, Program: prog, Attach: at.attach})
-				if err == nil {
-					t.Cleanup(func() { l.Close() })
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// Offsets in struct __sk_buff, and a tag's EtherTypes in network order.
-const (
-	skbMark, skbTagged = 8, 20
-	inner, outer       = 0x0081, 0xa888
-)
-
-var tagging = asm.Instructions{
-	asm.Mov.Reg(asm.R6, asm.R1),
-	asm.LoadMem(asm.R7, asm.R1, skbMark, asm.Word),
-	asm.JEq.Imm(asm.R7, taggedOnce, "once"),
-	asm.JNE.Imm(asm.R7, taggedTwice, "out"),
-	asm.Mov.Imm(asm.R2, inner),
-	asm.Mov.Imm(asm.R3, 20),
-	asm.FnSkbVlanPush.Call(),
-	asm.Mov.Reg(asm.R1, asm.R6),
-	asm.Mov.Imm(asm.R2, outer),
-	asm.Mov.Imm(asm.R3, 10),
-	asm.FnSkbVlanPush.Call(),
-	asm.Ja.Label("out"),
-	asm.Mov.Imm(asm.R2, inner).WithSymbol("once"),
-	asm.Mov.Imm(asm.R3, 0x6064), // VLAN 100, priority 3
-	asm.FnSkbVlanPush.Call(),
-	asm.Mov.Imm(asm.R0, -1).WithSymbol("out"),
-	asm.Return(),
-}
-
-var untagging = asm.Instructions{
-	asm.Mov.Reg(asm.R6, asm.R1),
-	asm.LoadMem(asm.R7, asm.R6, skbTagged, asm.Word),
-	asm.JEq.Imm(asm.R7, 0, "out"),
-	asm.FnSkbVlanPop.Call(),
-	asm.LoadMem(asm.R7, asm.R6, skbTagged, asm.Word),
-	asm.JEq.Imm(asm.R7, 0, "out"),
-	asm.Mov.Reg(asm.R1, asm.R6),
-	asm.FnSkbVlanPop.Call(),
-	asm.Mov.Imm(asm.R0, -1).WithSymbol("out"),
-	asm.Return(),
 }

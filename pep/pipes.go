@@ -69,7 +69,7 @@ func (ps *pipes) discard(p pipe) {
 	ps.held.Add(-1)
 }
 
-// close empties the pool.
+// close empties the pool; it fills again as pipes are needed.
 func (ps *pipes) close() {
 	for {
 		select {

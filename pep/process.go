@@ -18,13 +18,15 @@ import (
 
 // Process is a proxy as the daemon sees it.
 type Process struct {
-	mu      sync.Mutex
 	command *exec.Cmd
 	conn    net.Conn
-	decoder *json.Decoder
-	encoder *json.Encoder
 	done    chan struct{}
 	err     error
+
+	mu      sync.Mutex // of what follows
+	encoder *json.Encoder
+	asked   uint64 // requests so far
+	waiting map[uint64]chan answer
 }
 
 // Start runs command (this program in its proxy role; the socket is its file
@@ -44,11 +46,12 @@ func Start(command *exec.Cmd, at Place, c Config) (*Process, error) {
 	}
 	command.ExtraFiles = []*os.File{theirs}
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p := &Process{command: command, conn: conn, decoder: json.NewDecoder(conn), encoder: json.NewEncoder(conn), done: make(chan struct{})}
+	p := &Process{command: command, conn: conn, encoder: json.NewEncoder(conn), done: make(chan struct{}), waiting: map[uint64]chan answer{}}
 	if err := p.spawn(at.Netns); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start the proxy in %s: %w", at.Netns, err)
 	}
+	go p.hear()
 	if _, err := p.ask(request{Verb: "start", Place: at, Config: c}); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
@@ -78,30 +81,92 @@ func (p *Process) spawn(name string) error {
 	return <-started
 }
 
-// patienceWithProxy bounds how long an answer may take.
-const patienceWithProxy = 20 * time.Second
+// hear gives answers to those who wait for them.
+func (p *Process) hear() {
+	for decoder := json.NewDecoder(p.conn); ; {
+		var a answer
+		err := decoder.Decode(&a)
+		p.mu.Lock()
+		if err != nil {
+			for _, w := range p.waiting {
+				close(w)
+			}
+			p.waiting = nil
+			p.mu.Unlock()
+			return
+		}
+		if w := p.waiting[a.Number]; w != nil {
+			delete(p.waiting, a.Number)
+			w <- a
+		}
+		p.mu.Unlock()
+	}
+}
 
-func (p *Process) ask(q request) (a answer, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	patience := patienceWithProxy
-	if q.Verb == "stop" {
-		patience = time.Second // it is killed if it does not answer
+// How long an answer may take, by what is asked. A proxy that does not answer
+// in time may answer later, or hang; what is shown of it must not wait.
+const (
+	patienceForWork    = 20 * time.Second
+	patienceForFigures = 700 * time.Millisecond
+	patienceForEnd     = time.Second // it is killed if it does not answer
+)
+
+var errSilent = errors.New("the proxy does not answer")
+
+func (p *Process) ask(q request) (answer, error) {
+	patience := patienceForWork
+	switch q.Verb {
+	case "stop":
+		patience = patienceForEnd
+	case "status", "flows":
+		patience = patienceForFigures
 	}
-	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return a, fmt.Errorf("ask the proxy to %s: %w", q.Verb, err)
-	}
-	if err := p.encoder.Encode(q); err != nil {
-		return a, fmt.Errorf("ask the proxy to %s: %w", q.Verb, err)
-	}
-	if err := p.decoder.Decode(&a); err != nil {
-		return a, fmt.Errorf("ask the proxy to %s: %w", q.Verb, err)
-	}
-	if a.Error != "" {
+	a, err := p.put(q, patience)
+	if err == nil && a.Error != "" {
 		return a, errors.New(a.Error)
+	}
+	if err != nil {
+		return a, fmt.Errorf("ask the proxy to %s: %w", q.Verb, err)
 	}
 	return a, nil
 }
+
+// put sends a request and waits for its answer.
+func (p *Process) put(q request, patience time.Duration) (answer, error) {
+	answered := make(chan answer, 1)
+	p.mu.Lock()
+	if p.waiting == nil {
+		p.mu.Unlock()
+		return answer{}, net.ErrClosed
+	}
+	p.asked++
+	q.Number = p.asked
+	p.waiting[q.Number] = answered
+	// The socket has room for many requests: it is full only when nobody
+	// has read for long.
+	err := errors.Join(p.conn.SetWriteDeadline(time.Now().Add(patienceForFigures/2)), p.encoder.Encode(q))
+	p.mu.Unlock()
+	if err == nil {
+		patient := time.NewTimer(patience)
+		defer patient.Stop()
+		select {
+		case a, ok := <-answered:
+			if !ok {
+				return a, net.ErrClosed
+			}
+			return a, nil
+		case <-patient.C:
+			err = fmt.Errorf("%w: nothing came for %v", errSilent, patience)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, q.Number)
+	return answer{}, err
+}
+
+// Kill ends the process by force.
+func (p *Process) Kill() error { return p.command.Process.Kill() }
 
 // Configure puts a configuration in force.
 func (p *Process) Configure(c Config) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,10 +17,12 @@ import (
 
 // The daemon runs each proxy as a process of its own, in the proxy's
 // namespace, and speaks with it in JSON documents over a socket that the
-// process inherits: one answer to each request, in order.
+// process inherits: one answer to each request, with its number. Figures are
+// answered beside work that takes long.
 
 // request is what the daemon asks.
 type request struct {
+	Number uint64  `json:"number"`
 	Verb   string  `json:"verb"` // start, configure, status, flows, stop
 	Place  Place   `json:"place,omitzero"`
 	Config Config  `json:"config,omitzero"`
@@ -30,6 +33,7 @@ type request struct {
 
 // answer is what the proxy says.
 type answer struct {
+	Number uint64  `json:"number"`
 	Error  string  `json:"error,omitempty"`
 	Status *Status `json:"status,omitempty"`
 	Flows  []Flow  `json:"flows,omitempty"`
@@ -113,6 +117,7 @@ func Main(ctx context.Context, rw io.ReadWriteCloser, log *slog.Logger) error {
 		rw.Close()
 	}()
 	err := g.Wait()
+	r.asked.Wait()
 	if r.proxy != nil {
 		err = errors.Join(err, r.proxy.Close())
 	}
@@ -121,11 +126,15 @@ func Main(ctx context.Context, rw io.ReadWriteCloser, log *slog.Logger) error {
 
 type role struct {
 	decoder *json.Decoder
-	encoder *json.Encoder
 	proxy   *Proxy
 	start   func(*Proxy)
 	stop    context.CancelFunc
 	log     *slog.Logger
+
+	mu      sync.Mutex // of encoder
+	encoder *json.Encoder
+	works   sync.Mutex // one that changes something at a time
+	asked   sync.WaitGroup
 }
 
 func (r *role) serve() error {
@@ -134,14 +143,35 @@ func (r *role) serve() error {
 		if err := r.decoder.Decode(&q); err != nil {
 			return nil // the daemon is gone
 		}
-		a, err := r.do(q)
-		if err != nil {
-			a.Error = err.Error()
+		if q.Verb == "start" || q.Verb == "stop" {
+			r.works.Lock()
+			err := r.answer(q)
+			r.works.Unlock()
+			if err != nil || q.Verb == "stop" {
+				return nil
+			}
+			continue
 		}
-		if r.encoder.Encode(a) != nil || q.Verb == "stop" {
-			return nil
-		}
+		r.asked.Go(func() {
+			if q.Verb == "configure" || q.Verb == "grant" {
+				r.works.Lock()
+				defer r.works.Unlock()
+			}
+			r.answer(q)
+		})
 	}
+}
+
+// answer does what is asked and says what came of it.
+func (r *role) answer(q request) error {
+	a, err := r.do(q)
+	if err != nil {
+		a.Error = err.Error()
+	}
+	a.Number = q.Number
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.encoder.Encode(a)
 }
 
 func (r *role) do(q request) (a answer, err error) {

@@ -103,7 +103,11 @@ func prepareEnds(t *testing.T, r *rig) {
 		}
 		r.behind[i] = behind
 	}
-	tagEnds(t, r.A, r.B)
+	tags, err := netlab.Tag(r.A, r.B)
+	t.Cleanup(func() { tags.Close() })
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestOlderKernel: with clsact in place of tcx, and congestion controls

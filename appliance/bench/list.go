@@ -51,4 +51,6 @@ var about = map[string]string{
 	"pep-relay":           "TCP through a proxy, beside a redirect in the kernel, one stream and ten",
 	"pep-latency":         "what a split adds to a round trip",
 	"pep-flows":           "thousands of connections at once, and how fast new ones come",
+	"pep-soak":            "100,000 connections opened and closed, and what is left of them (three minutes)",
+	"pep-kill":            "kill -9 of daemon, engine and proxies, alone and together, and a proxy that hangs",
 }

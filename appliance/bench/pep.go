@@ -16,7 +16,7 @@ import (
 // PEP lists the cases of the proxies.
 func PEP() []Case {
 	return []Case{{"pep-loss", pepLoss}, {"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-fair", pepFair},
-		{"pep-relay", pepRelay}, {"pep-latency", pepLatency}, {"pep-flows", pepFlows}}
+		{"pep-relay", pepRelay}, {"pep-latency", pepLatency}, {"pep-flows", pepFlows}, {"pep-soak", pepSoak}, {"pep-kill", pepKill}}
 }
 
 // payload is the part of a full frame that is TCP payload, with timestamps.

@@ -3,6 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"farlink/appliance"
@@ -38,8 +39,10 @@ func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxies: %w", err)
 	}
-	// The test ports are the proxies' now, not the engine's.
-	if err := errors.Join(wire.Remove(name), p.Join()); err != nil {
+	if !p.Adopted() { // the test ports are the proxies' now, not the engine's
+		err = wire.Remove(name)
+	}
+	if err := errors.Join(err, p.Join()); err != nil {
 		return nil, errors.Join(fmt.Errorf("proxies: %w", err), p.Close())
 	}
 	if k.paths == nil {
@@ -69,9 +72,10 @@ type proxiedEngine struct {
 	err  error // why done
 }
 
-// newProxied follows engine and proxies. A proxy that ends is started again,
-// while its namespace is a wire; only if that fails again and again does the
-// engine end with it, so that the whole path is made anew.
+// newProxied follows engine and proxies. A proxy that ends, or hangs and is
+// ended, is started again, while its namespace is a wire; only if that fails
+// again and again does the engine end with it, so that the whole path is made
+// anew.
 func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
 	p := &proxiedEngine{wireEngine: e, path: path, done: make(chan struct{})}
 	go func() {
@@ -86,7 +90,48 @@ func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
 			}
 		}
 	}()
+	go p.wake()
 	return p
+}
+
+// A proxy that has answered none of so many questions in a row hangs.
+const (
+	questionEvery = time.Second
+	questionsMost = 8
+)
+
+// wake ends proxies that hang.
+func (e *proxiedEngine) wake() {
+	every := time.NewTicker(questionEvery)
+	defer every.Stop()
+	silent := map[int]int{} // questions in a row, by process
+	for {
+		select {
+		case <-e.done:
+			return
+		case <-every.C:
+		}
+		all, err := e.Proxies()
+		if err != nil {
+			continue
+		}
+		for _, p := range all {
+			if p.Silent == "" {
+				delete(silent, p.PID)
+			} else if silent[p.PID]++; silent[p.PID] >= questionsMost {
+				delete(silent, p.PID)
+				e.kill(p.PID)
+			}
+		}
+	}
+}
+
+func (e *proxiedEngine) kill(pid int) {
+	e.path.Proxies(func(_ string, p *pep.Process) {
+		if p.PID() == pid {
+			p.Kill()
+		}
+	})
 }
 
 // revivals is how often a proxy is started again in a row.
@@ -118,14 +163,27 @@ func (e *proxiedEngine) Err() error {
 // Configure changes what the proxies do.
 func (e *proxiedEngine) Configure(c pep.Config) error { return e.path.Configure(c) }
 
-// Proxies returns the state of each.
-func (e *proxiedEngine) Proxies() (all []appliance.Proxy, err error) {
+// Proxies returns the state of each, of all at the same time: one that does
+// not answer is shown so.
+func (e *proxiedEngine) Proxies() ([]appliance.Proxy, error) {
+	var asked sync.WaitGroup
+	var all []*appliance.Proxy
 	e.path.Proxies(func(side string, p *pep.Process) {
-		s, asked := p.Status()
-		err = errors.Join(err, asked)
-		all = append(all, appliance.Proxy{Side: side, PID: p.PID(), Status: s})
+		shown := &appliance.Proxy{Side: side, PID: p.PID()}
+		all = append(all, shown)
+		asked.Go(func() {
+			s, err := p.Status()
+			if shown.Status = s; err != nil {
+				shown.Silent = err.Error()
+			}
+		})
 	})
-	return all, err
+	asked.Wait()
+	proxies := make([]appliance.Proxy, len(all))
+	for i, p := range all {
+		proxies[i] = *p
+	}
+	return proxies, nil
 }
 
 // Splits lists split connections of a side; "" is the first there is.

@@ -16,13 +16,18 @@ var (
 	mGranted  = metric("pep_granted_bits_per_second", "What the link grants now in the way into which the proxy sends, as the proxy hears it.", "pair", "side", "link", "way")
 	mAge      = metric("pep_grant_age_seconds", "How long ago the proxy heard that.", "pair", "side", "link", "way")
 	mOracle   = metric("pep_oracle_error_ratio", "Mean error of xlayer's windows against granted rate times RTT, over some ten seconds.", "pair", "side")
+	mAnswers  = metric("pep_answering", "Whether the proxy answers; without, its other figures are missing.", "pair", "side")
 
-	pepMetrics = []*prometheus.Desc{mSplit, mSplitMax, mSplits, mInstead, mGranted, mAge, mOracle}
+	pepMetrics = []*prometheus.Desc{mAnswers, mSplit, mSplitMax, mSplits, mInstead, mGranted, mAge, mOracle}
 )
 
 // collectPEP emits the figures of a pair's proxies.
 func collectPEP(e emitter, pair string, s appliance.PEPState) {
 	for _, p := range s.Proxies {
+		e.gauge(mAnswers, one(p.Silent == ""), pair, p.Side)
+		if p.Silent != "" {
+			continue
+		}
 		e.gauge(mSplit, float64(p.Flows), pair, p.Side)
 		e.gauge(mSplitMax, float64(p.MostFlows), pair, p.Side)
 		for _, f := range []struct {

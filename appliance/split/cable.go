@@ -1,6 +1,7 @@
 package split
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,11 +9,13 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"farlink/appliance/ports"
 )
 
-// cable lays a veth pair from device, here, to peer in a proxy's namespace,
+// cable lays a veth pair from device, here in namespace pair, to peer in a proxy's namespace,
 // both without offloads: what crosses must be frames as a cable carries them.
-func cable(device, proxy, peer string, mtu int) error {
+func cable(pair, device, proxy, peer string, mtu int) error {
 	ns, err := netns.GetFromName(proxy)
 	if err != nil {
 		return err
@@ -36,7 +39,42 @@ func cable(device, proxy, peer string, mtu int) error {
 	if err := quiet(device); err != nil {
 		return err
 	}
-	return in(proxy, func() error { return plain(peer) })
+	if err := in(proxy, func() error { return plain(peer) }); err != nil {
+		return err
+	}
+	if err := errors.Join(tagsWithin(pair, device), tagsWithin(proxy, peer)); err != nil {
+		return err
+	}
+	made, err := netlink.LinkByName(device)
+	if err != nil {
+		return err
+	}
+	return netlink.LinkSetAlias(made, laid)
+}
+
+// tagsWithin keeps VLAN tags in the frame, where XDP sees them, in place of
+// beside it.
+func tagsWithin(namespace, device string) error {
+	ns, err := ports.Open(namespace)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	var steps []ports.Step
+	for _, f := range []string{"tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"} {
+		steps = append(steps, ports.Step{Port: device, Setting: "feature " + f, From: "on", To: "off"})
+	}
+	return ns.Apply(steps)
+}
+
+// laid is the alias of a veth that is whole.
+const laid = "farlink proxy"
+
+func (c Config) mtu() int {
+	if c.MTU == 0 {
+		return 1500
+	}
+	return c.MTU
 }
 
 // quiet brings a port of the box up without addresses, ARP or IPv6.

@@ -13,10 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -62,8 +62,10 @@ type Path struct {
 	feed   *congestion.Feed
 	ended  chan string
 
-	mu     sync.Mutex // of the sides' proxies and config.PEP
-	closed bool
+	changing sync.Mutex // held while proxies start or are configured; of config.PEP
+	mu       sync.Mutex // of the sides' proxies and closed; nobody waits for a proxy with it
+	closed   bool
+	adopted  bool // of a path before
 }
 
 // side is one proxy and the wire between it and its test port.
@@ -104,6 +106,10 @@ func (s *side) pins() string { return filepath.Join(steer.Root, "farlink-pep", s
 // feedPin is where the capacities of a pair's links are pinned.
 func feedPin(pair string) string { return filepath.Join(steer.Root, "farlink-pep", pair+"-feed") }
 
+// Adopted reports whether the path was there already: what drives its link is
+// to be taken over, too.
+func (p *Path) Adopted() bool { return p.adopted }
+
 // Name is the name of the pair.
 func (p *Path) Name() string { return p.config.Name }
 
@@ -111,7 +117,9 @@ func (p *Path) Name() string { return p.config.Name }
 func (p *Path) Feed() string { return feedPin(p.config.Name) }
 
 // Open makes the namespaces and starts the proxies; frames reach them after
-// Join. What it cannot finish it takes down again.
+// Join. What a path of the same sides has left whose daemon was killed it
+// takes over as it stands, so that frames go on passing; anything else that
+// there is it takes away. What it cannot finish it takes down again.
 func Open(c Config) (*Path, error) {
 	p := &Path{config: c, ended: make(chan string, 16)}
 	if c.Sides.Near {
@@ -123,8 +131,10 @@ func Open(c Config) (*Path, error) {
 	if len(p.sides) == 0 {
 		return nil, errors.New("split path: want a near or a far proxy")
 	}
-	if err := Remove(c.Name); err != nil {
-		return nil, err
+	if p.adopted = p.stands(); !p.adopted {
+		if err := Remove(c.Name); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if p.feed, err = congestion.CreateFeed(p.Feed()); err != nil {
@@ -139,15 +149,15 @@ func Open(c Config) (*Path, error) {
 }
 
 func (p *Path) open(s *side) error {
+	if p.adopted {
+		return p.start(s)
+	}
 	if err := makeNetns(s.netns); err != nil {
 		return err
 	}
-	mtu := p.config.MTU
-	if mtu == 0 {
-		mtu = 1500
-	}
+	mtu := p.config.mtu()
 	err := in(p.config.Netns, func() error {
-		return errors.Join(cable(s.outer, s.netns, "lan", mtu), cable(s.inner, s.netns, "wan", mtu))
+		return errors.Join(cable(p.config.Netns, s.outer, s.netns, "lan", mtu), cable(p.config.Netns, s.inner, s.netns, "wan", mtu))
 	})
 	if err != nil {
 		return err
@@ -158,14 +168,19 @@ func (p *Path) open(s *side) error {
 // start starts the process of a side's proxy.
 func (p *Path) start(s *side) error {
 	at := pep.Place{Netns: s.netns, LAN: "lan", WAN: "wan", Pins: s.pins(), Feed: p.Feed(), Way: s.way()}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return errors.New("the path is closed")
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	if p.shut() {
+		return errClosed
 	}
 	proxy, err := pep.Start(p.config.Command(), at, p.config.PEP)
 	if err != nil {
 		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.Join(errClosed, proxy.Stop())
 	}
 	s.proxy = proxy
 	go func() {
@@ -173,6 +188,14 @@ func (p *Path) start(s *side) error {
 		p.ended <- s.name
 	}()
 	return nil
+}
+
+var errClosed = errors.New("the path is closed")
+
+func (p *Path) shut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
 }
 
 // Revive starts the proxy of a side whose process has ended. Until then its
@@ -238,38 +261,53 @@ func (p *Path) Ends() (a, b string) {
 
 // Configure puts a configuration in force at every proxy.
 func (p *Path) Configure(c pep.Config) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	p.config.PEP = c // also for one that is started again
 	var all error
-	for _, s := range p.sides {
-		if err := s.proxy.Configure(c); err != nil {
-			all = errors.Join(all, fmt.Errorf("%s proxy: %w", s.name, err))
+	p.Proxies(func(side string, proxy *pep.Process) {
+		if err := proxy.Configure(c); err != nil {
+			all = errors.Join(all, fmt.Errorf("%s proxy: %w", side, err))
 		}
-	}
+	})
 	return all
 }
 
 // Proxies calls yield with each proxy and its side, "near" or "far".
 func (p *Path) Proxies(yield func(side string, proxy *pep.Process)) {
+	for side, proxy := range p.proxies() {
+		yield(side, proxy)
+	}
+}
+
+// proxies are those there are now, near first.
+func (p *Path) proxies() iter.Seq2[string, *pep.Process] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.sides {
-		yield(s.name, s.proxy)
+	now := make([]*pep.Process, len(p.sides))
+	for i, s := range p.sides {
+		now[i] = s.proxy
+	}
+	return func(yield func(string, *pep.Process) bool) {
+		for i, s := range p.sides {
+			if now[i] != nil && !yield(s.name, now[i]) {
+				return
+			}
+		}
 	}
 }
 
 // Close stops the proxies and removes what Open made; the test ports are as
 // they were.
 func (p *Path) Close() error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.closed = true
+	p.mu.Unlock()
 	var all error
+	p.Proxies(func(_ string, proxy *pep.Process) { all = errors.Join(all, proxy.Stop()) })
 	for _, s := range p.sides {
-		if s.proxy != nil {
-			all = errors.Join(all, s.proxy.Stop())
-		}
 		if s.wire != nil {
 			all = errors.Join(all, s.wire.Close())
 		}
@@ -300,53 +338,11 @@ func Remove(name string) error {
 	return all
 }
 
-// makeNetns makes a named namespace.
-func makeNetns(name string) error {
-	return onThread(func() error {
-		ns, err := netns.NewNamed(name)
-		if err != nil {
-			return fmt.Errorf("make namespace %s: %w", name, err)
-		}
-		return ns.Close()
-	})
-}
-
-// in runs f in a named namespace.
-func in(name string, f func() error) error {
-	if name == "" {
-		return f()
-	}
-	return onThread(func() error {
-		ns, err := netns.GetFromName(name)
-		if err != nil {
-			return fmt.Errorf("namespace %s: %w", name, err)
-		}
-		defer ns.Close()
-		if err := netns.Set(ns); err != nil {
-			return fmt.Errorf("enter namespace %s: %w", name, err)
-		}
-		return f()
-	})
-}
-
-// onThread runs f on a thread that ends with it, since the thread may be in
-// another namespace by then.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		done <- f()
-	}()
-	return <-done
-}
-
 // Alive reports whether every proxy's process runs.
 func (p *Path) Alive() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.sides {
+	for _, proxy := range p.proxies() {
 		select {
-		case <-s.proxy.Done():
+		case <-proxy.Done():
 			return false
 		default:
 		}

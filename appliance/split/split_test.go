@@ -240,3 +240,107 @@ func TestRevive(t *testing.T) {
 		}
 	})
 }
+
+// TestTagged: what comes in a VLAN, or in two, leaves in it: through proxies
+// and link, what is split and what crosses.
+func TestTagged(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "terrestrial/fibre")
+	for _, e := range []netlab.End{r.A, r.B} { // as cards send it: within the frame
+		if out, err := e.Output("ethtool", "-K", e.Dev, "txvlan", "off", "tx-vlan-stag-hw-insert", "off"); err != nil {
+			t.Fatalf("%s", out)
+		}
+	}
+	tags, err := netlab.Tag(r.A, r.B)
+	t.Cleanup(func() { tags.Close() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.fetch(t, 1000) // the neighbours know each other
+	for mark, want := range map[int]string{netlab.TaggedOnce: "8100 6064 0800", netlab.TaggedTwice: "88a8 000a 8100 0014 0800"} {
+		tap, err := r.B.Tap()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tap.Close()
+		m := fmt.Sprint(mark)
+		if out, err := r.A.Output("ping", "-n", "-m", m, "-c", "1", "-W", "2", "10.77.0.2"); err != nil {
+			t.Errorf("ping with tags: %s", out)
+		}
+		if got := came(tap, 1); got != want {
+			t.Errorf("ICMP came as %s, want %s", got, want)
+		}
+		r.marked(t, mark)
+		if got := came(tap, 6); got != want {
+			t.Errorf("TCP came as %s, want %s", got, want)
+		}
+	}
+	r.path.Proxies(func(side string, p *pep.Process) {
+		if s, err := p.Status(); err != nil || s.Accepted != 3 {
+			t.Errorf("%s split %d connections, %v; want 3", side, s.Accepted, err)
+		}
+	})
+}
+
+// came is the types and tags of the next frame of an IPv4 protocol, in hex.
+func came(tap *netlab.Tap, protocol byte) string {
+	buf := make([]byte, 1<<16)
+	for {
+		f, err := tap.Receive(buf, 2*time.Second)
+		if err != nil {
+			return "nothing"
+		}
+		b := f.Bytes
+		for at := 12; !f.Outgoing && len(b) > at+12; at += 4 {
+			if b[at] == 8 && b[at+1] == 0 && b[at+2+9] == protocol {
+				return words(b[12 : at+2])
+			}
+		}
+	}
+}
+
+// words writes words of 16 bits in hex.
+func words(b []byte) string {
+	var all []string
+	for i := 0; i+1 < len(b); i += 2 {
+		all = append(all, fmt.Sprintf("%02x%02x", b[i], b[i+1]))
+	}
+	return strings.Join(all, " ")
+}
+
+// marked exchanges a byte between sockets with a mark.
+func (r *rig) marked(t *testing.T, mark int) {
+	t.Helper()
+	set := func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_MARK, mark) })
+	}
+	var l net.Listener
+	err := r.B.Do(func() (err error) {
+		l, err = (&net.ListenConfig{Control: set}).Listen(t.Context(), "tcp4", "10.77.0.2:0")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			io.Copy(c, c)
+			c.Close()
+		}
+	}()
+	err = r.A.Do(func() error {
+		c, err := (&net.Dialer{Control: set, Timeout: 5 * time.Second}).Dial("tcp4", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		c.Write([]byte("x"))
+		_, err = io.ReadFull(c, make([]byte, 1))
+		return err
+	})
+	if err != nil {
+		t.Errorf("mark %#x: %v", mark, err)
+	}
+}

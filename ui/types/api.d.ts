@@ -494,6 +494,8 @@ export interface Proxy {
   refused: number
   resets: number
   side: "near" | "far"
+  /** Why there are no figures of this proxy: it does not answer. */
+  silent?: string
   unreachable: number
 }
 

@@ -59,6 +59,9 @@ func printPEP(w io.Writer, s appliance.PEPState) error {
 		return err
 	}
 	for _, p := range s.Proxies {
+		if p.Silent != "" {
+			fmt.Fprintf(w, "%s: no figures: %s\n", p.Side, p.Silent)
+		}
 		for _, l := range p.Feed.Links {
 			fmt.Fprintf(w, "%s: link %d grants %.4g Mbit/s %s, told %.1f ms ago; windows are %.1f %% off (%d samples)\n",
 				p.Side, l.Link, l.GrantedBps/1e6, l.Way, l.AgeMs, 100*p.Feed.Error, p.Feed.Samples)

@@ -5,13 +5,42 @@
 #include "face.h"
 #include "policy.h"
 
+#define ENCLOSED 3 /* tags, at most */
+
+/* Puts the tags that stand beside the frame into it: XDP, where it goes, sees
+ * no others. */
+static __always_inline int enclose(struct __sk_buff *skb)
+{
+	struct {
+		__u8 mac[2 * ETH_ALEN];
+		__be16 tag[2 * ENCLOSED];
+	} head = {};
+	__u32 n = 0;
+	if (bpf_skb_load_bytes(skb, 0, head.mac, sizeof(head.mac)))
+		return -1;
+#pragma unroll
+	for (int i = 0; i < ENCLOSED; i++) {
+		if (!skb->vlan_present)
+			break;
+		head.tag[2 * i] = skb->vlan_proto;
+		head.tag[2 * i + 1] = bpf_htons(skb->vlan_tci);
+		n += 4;
+		if (bpf_skb_vlan_pop(skb)) /* the next, in the frame, stands beside it then */
+			return -1;
+	}
+	return bpf_skb_change_head(skb, n, 0) || bpf_skb_store_bytes(skb, 0, &head, sizeof(head.mac) + n, 0);
+}
+
 /* Straight to the far end of a veth where there is one: a frame that was
  * redirected to a port's way out would be passed over by generic XDP there. */
 static __always_inline int pass(struct __sk_buff *skb, const struct port *p)
 {
 	count(PASSED);
-	if (p->across)
+	if (p->across) {
+		if (skb->vlan_present && enclose(skb))
+			return TC_ACT_SHOT;
 		return bpf_redirect_peer(p->peer, 0);
+	}
 	skb->mark = MARK_PASSED;
 	return bpf_redirect(p->peer, 0);
 }

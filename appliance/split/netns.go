@@ -1,0 +1,82 @@
+package split
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+// stands reports whether the namespaces and veths of the path are there, all
+// of them and no others, as one before has made them.
+func (p *Path) stands() bool {
+	wanted := map[string]bool{}
+	for _, s := range p.sides {
+		wanted[s.name] = true
+		whole := in(p.config.Netns, func() error {
+			for _, device := range []string{s.outer, s.inner} {
+				l, err := netlink.LinkByName(device)
+				if err != nil {
+					return err
+				}
+				if l.Attrs().Alias != laid || l.Attrs().MTU != p.config.mtu() {
+					return fmt.Errorf("%s is not as it is to be", device)
+				}
+			}
+			return nil
+		})
+		if whole != nil || in(s.netns, func() error { return nil }) != nil {
+			return false
+		}
+	}
+	for _, name := range []string{"near", "far"} {
+		_, err := os.Stat(filepath.Join("/run/netns", newSide(p.config, name, "").netns))
+		if !wanted[name] && err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// makeNetns makes a named namespace.
+func makeNetns(name string) error {
+	return onThread(func() error {
+		ns, err := netns.NewNamed(name)
+		if err != nil {
+			return fmt.Errorf("make namespace %s: %w", name, err)
+		}
+		return ns.Close()
+	})
+}
+
+// in runs f in a named namespace.
+func in(name string, f func() error) error {
+	if name == "" {
+		return f()
+	}
+	return onThread(func() error {
+		ns, err := netns.GetFromName(name)
+		if err != nil {
+			return fmt.Errorf("namespace %s: %w", name, err)
+		}
+		defer ns.Close()
+		if err := netns.Set(ns); err != nil {
+			return fmt.Errorf("enter namespace %s: %w", name, err)
+		}
+		return f()
+	})
+}
+
+// onThread runs f on a thread that ends with it, since the thread may be in
+// another namespace by then.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		done <- f()
+	}()
+	return <-done
+}
