@@ -145,6 +145,9 @@ func (s *session) join(f *subflow) error {
 	f.trial = s.trial(f.index, time.Now())
 	s.flows[f.index] = f
 	s.dead = time.Time{}
+	if s.order.Next() > 0 {
+		s.acknowledge(f) // what was said last may have gone with another path
+	}
 	s.poke()
 	return nil
 }
@@ -270,11 +273,23 @@ func (s *session) takeAck(frame *framing.Frame) error {
 	return nil
 }
 
-// acknowledge tells the peer what is there, on the path that just delivered.
+// acknowledge tells the peer what is there, on the path that just delivered,
+// or on another if that has gone meanwhile.
 func (s *session) acknowledge(f *subflow) {
 	s.ack.frames, s.ack.limit = 0, s.order.Limit()
 	frame := framing.AckFrame(s.order.Next(), s.ack.limit)
-	f.insist(&frame)
+	if s.flows[f.index] != f || f.insist(&frame) != nil {
+		f = nil
+		for _, other := range s.flows {
+			if other != nil && other.insist(&frame) == nil {
+				f = other
+				break
+			}
+		}
+	}
+	if f != nil && f.late() {
+		s.poke() // the pump flushes what the socket did not take
+	}
 }
 
 // settle sees to it that what came is acknowledged within ackDelay.

@@ -98,6 +98,13 @@ func (f *subflow) flush() error {
 	return f.flushLocked()
 }
 
+// late reports whether the socket has yet to take something.
+func (f *subflow) late() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pending) > 0
+}
+
 func (f *subflow) flushLocked() error {
 	if len(f.pending) == 0 {
 		return nil
@@ -151,9 +158,7 @@ func (f *subflow) look(now time.Time) error {
 	if info.State != established && info.State != closeWait {
 		return net.ErrClosed
 	}
-	f.mu.Lock()
-	full := len(f.pending) > 0
-	f.mu.Unlock()
+	full := f.late()
 	p := &f.path
 	*p = schedule.Path{
 		SRTT: link.Duration(info.Rtt) * link.Microsecond, RTTVar: link.Duration(info.Rttvar) * link.Microsecond,
