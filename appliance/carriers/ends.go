@@ -2,7 +2,6 @@ package carriers
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"runtime"
 
@@ -64,28 +63,17 @@ func behind(name string, relay netlab.End, v4, v6 string) (netlab.End, error) {
 	if err := makeNetns(name); err != nil {
 		return e, err
 	}
-	far, err := netns.GetFromName(name)
-	if err != nil {
+	if err := cable(relay.Netns, "x0", name, e.Dev); err != nil {
 		return e, err
 	}
-	defer far.Close()
-	err = relay.Do(func() error {
-		v := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "x0"}, PeerName: e.Dev, PeerNamespace: netlink.NsFd(far)}
-		if err := netlink.LinkAdd(v); err != nil {
-			return fmt.Errorf("cable to %s: %w", name, err)
-		}
-		return address("x0", v4+"1", v6+"1")
-	})
-	if err != nil {
+	if err := relay.Do(func() error { return address("x0", v4+"1", v6+"1") }); err != nil {
 		return e, err
 	}
 	return e, e.Do(func() error {
 		if err := address(e.Dev, v4+"2", v6+"2"); err != nil {
 			return err
 		}
-		return errors.Join(
-			netlink.RouteAdd(&netlink.Route{Gw: net.ParseIP(v4 + "1")}),
-			netlink.RouteAdd(&netlink.Route{Gw: net.ParseIP(v6 + "1")}))
+		return gateways(v4+"1", v6+"1")
 	})
 }
 

@@ -75,14 +75,14 @@ func (v *Converter) carry(ctx context.Context, c *net.TCPConn) {
 	unhook := context.AfterFunc(ctx, func() { abort(c) })
 	defer unhook()
 	server, answer, err := v.answer(ctx, c)
+	if err != nil {
+		v.refused.Add(1)
+		v.log.Debug("converter", "client", c.RemoteAddr(), "error", err)
+	}
 	if _, bad := c.Write(answer.Append(nil)); bad != nil && err == nil {
 		err = bad
 	}
 	if err != nil || server == nil {
-		if err != nil {
-			v.refused.Add(1)
-			v.log.Debug("converter", "client", c.RemoteAddr(), "error", err)
-		}
 		if server != nil {
 			abort(server)
 		}

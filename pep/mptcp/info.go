@@ -47,6 +47,7 @@ type Path struct {
 	Sent   uint64         `json:"sent_bytes"`
 	Got    uint64         `json:"received_bytes"`
 	Unsent int            `json:"unsent_bytes"`
+	Silent bool           `json:"silent"` // it has timed out and nothing was acknowledged since
 }
 
 // State is a connection now.
@@ -93,7 +94,7 @@ func Look(c *net.TCPConn) (s State, err error) {
 		at, t := b[i*subflowSize:], &tcp[i]
 		s.Paths = append(s.Paths, Path{
 			Local: address(at[8:]), Remote: address(at[136:]), RTTMs: float64(t.Rtt) / 1e3, Cwnd: int(t.Snd_cwnd),
-			Sent: t.Bytes_acked, Got: t.Bytes_received, Unsent: int(t.Notsent_bytes),
+			Sent: t.Bytes_acked, Got: t.Bytes_received, Unsent: int(t.Notsent_bytes), Silent: t.Retransmits > 0,
 		})
 	}
 	return s, nil

@@ -30,12 +30,13 @@ type Dial func(ctx context.Context, client, server netip.AddrPort) (*net.TCPConn
 // Terminator ends connections at one side and goes on at the other: MPTCP on
 // one of them, or on both.
 type Terminator struct {
-	config Config
-	dial   Dial
-	log    *slog.Logger
+	dial Dial
+	log  *slog.Logger
 
-	mu    sync.Mutex
-	pairs map[*net.TCPConn]*net.TCPConn
+	mu        sync.Mutex
+	config    Config
+	listeners []*net.TCPListener
+	pairs     map[*net.TCPConn]*net.TCPConn
 
 	opened, fallbacks, failed atomic.Uint64
 }
@@ -45,17 +46,46 @@ func NewTerminator(c Config, dial Dial, log *slog.Logger) *Terminator {
 	return &Terminator{config: c, dial: dial, log: log, pairs: map[*net.TCPConn]*net.TCPConn{}}
 }
 
+// Configure puts a configuration in force for new connections.
+func (t *Terminator) Configure(c Config) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.listeners {
+		if raw, err := l.SyscallConn(); err != nil {
+			return err
+		} else if err := control(raw, func(fd int) error { return shape(fd, c.Congestion, int(c.Buffer)) }); err != nil {
+			return fmt.Errorf("shape the listener at %v: %w", l.Addr(), err)
+		}
+	}
+	t.config = c
+	return nil
+}
+
+// Shape makes a connection that somebody else opened as the terminator's are.
+func (t *Terminator) Shape(c *net.TCPConn) error {
+	t.mu.Lock()
+	config := t.config
+	t.mu.Unlock()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return control(raw, func(fd int) error { return shape(fd, config.Congestion, int(config.Buffer)) })
+}
+
 // Serve takes connections from listeners until ctx ends, and then resets
 // those that are left.
 func (t *Terminator) Serve(ctx context.Context, listeners ...*net.TCPListener) error {
+	t.mu.Lock()
+	t.listeners = append(t.listeners, listeners...)
+	c := t.config
+	t.mu.Unlock()
+	if err := t.Configure(c); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	var open sync.WaitGroup
 	for _, l := range listeners {
-		if raw, err := l.SyscallConn(); err != nil {
-			return err
-		} else if err := control(raw, func(fd int) error { return shape(fd, t.config.Congestion, int(t.config.Buffer)) }); err != nil {
-			return fmt.Errorf("shape the listener at %v: %w", l.Addr(), err)
-		}
 		context.AfterFunc(ctx, func() { l.Close() })
 		g.Go(func() error {
 			for {
@@ -93,23 +123,46 @@ func (t *Terminator) carry(ctx context.Context, c *net.TCPConn) {
 		abort(c)
 		return
 	}
-	if s, err := Look(c); err == nil && s.Fallback {
-		t.fallbacks.Add(1)
-	}
+	t.Carry(ctx, c, server)
+}
+
+// Carry relays what a client says and its server until both have ended; ctx
+// ends it before. Meanwhile it is among the connections of Stats.
+func (t *Terminator) Carry(ctx context.Context, c, server *net.TCPConn) {
 	t.opened.Add(1)
 	t.mu.Lock()
 	t.pairs[c] = server
 	t.mu.Unlock()
 	unhook := context.AfterFunc(ctx, func() { abort(c); abort(server) })
-	relay(c, server)
+	counted := t.fellBack(c, false)
+	exchange(c, server)
+	t.fellBack(c, counted) // a middlebox may have taken the option out later
 	unhook()
+	c.Close()
+	server.Close()
 	t.mu.Lock()
 	delete(t.pairs, c)
 	t.mu.Unlock()
 }
 
-// relay moves bytes both ways until both have ended; a reset is passed on.
+// fellBack counts a client that speaks plain TCP, once.
+func (t *Terminator) fellBack(c *net.TCPConn, counted bool) bool {
+	if s, err := Look(c); err == nil && s.Fallback && !counted {
+		t.fallbacks.Add(1)
+		return true
+	}
+	return counted
+}
+
+// relay moves bytes both ways until both have ended, and closes both.
 func relay(a, b *net.TCPConn) {
+	exchange(a, b)
+	a.Close()
+	b.Close()
+}
+
+// exchange moves bytes both ways until both have ended; a reset is passed on.
+func exchange(a, b *net.TCPConn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]*net.TCPConn{{a, b}, {b, a}} {
 		both.Go(func() {
@@ -122,8 +175,6 @@ func relay(a, b *net.TCPConn) {
 		})
 	}
 	both.Wait()
-	a.Close()
-	b.Close()
 }
 
 func abort(c *net.TCPConn) {

@@ -30,6 +30,7 @@ type Config struct {
 	Scheduler  string        `toml:"scheduler" json:"scheduler"`         // a name of pep/schedule; "" is arrival
 	Congestion string        `toml:"congestion" json:"congestion"`       // a name of pep/congestion, or Auto; "" is Auto
 	PerPath    []string      `toml:"per_path" json:"per_path,omitempty"` // by carrier: one other than congestion; "" is none
+	Backup     []bool        `toml:"backup" json:"backup,omitempty"`     // by carrier: only while no other is up, for what this end sends
 	Window     link.Size     `toml:"window" json:"window"`               // bytes in flight and out of order, each way; 0 is 4 MiB
 	Chunk      link.Size     `toml:"chunk" json:"chunk"`                 // bytes given to a path at once; 0 is 5768 (4 segments)
 	Patience   link.Duration `toml:"patience" json:"patience"`           // without any path, then the connection is reset; 0 is 30 s
@@ -81,6 +82,9 @@ func (c Config) law(i int) string {
 	}
 	return c.Congestion
 }
+
+// backup reports whether carrier i is for when no other is up.
+func (c Config) backup(i int) bool { return i < len(c.Backup) && c.Backup[i] }
 
 // Check reports every problem of the configuration.
 func (c Config) Check(report link.Report) {

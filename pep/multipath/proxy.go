@@ -121,6 +121,7 @@ func (p *Proxy) admit(ctx context.Context, c *net.TCPConn, carrier string) (*ses
 	if err != nil {
 		return nil, nil, err
 	}
+	f.backup = s.conf.backup(f.index)
 	return s, f, p.fit(f, &s.conf)
 }
 

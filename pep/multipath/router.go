@@ -168,7 +168,7 @@ func (r *Router) dial(s *session, i int) (*subflow, error) {
 		conn.Close()
 		return nil, err
 	}
-	f.backup = c.Backup
+	f.backup = c.Backup || s.conf.backup(i)
 	f.sent.Add(uint64(greeting))
 	return f, nil
 }
