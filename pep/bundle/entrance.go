@@ -42,9 +42,16 @@ type entrance struct {
 	asking chan struct{} // a place for each that waits for an answer
 
 	mu      sync.Mutex
-	waiting map[intercept.Ends]carried // answered, the client has not come yet
-	running map[intercept.Ends]int
-	refused atomic.Uint64
+	waiting map[intercept.Ends]half
+
+	refused  atomic.Uint64
+	carrying atomic.Int64
+}
+
+// half is a connection that is answered, and whose client has not come yet.
+type half struct {
+	carried
+	since uint64 // of its flow
 }
 
 // mostAsking bounds how many connections wait for a far side's answer: each
@@ -63,12 +70,12 @@ const (
 // openEntrance attaches to the interception's namespace. Everything crosses
 // until take.
 func openEntrance(n Near, log *slog.Logger) (*entrance, error) {
-	e := &entrance{log: log, asking: make(chan struct{}, mostAsking), waiting: map[intercept.Ends]carried{}, running: map[intercept.Ends]int{}}
+	e := &entrance{log: log, asking: make(chan struct{}, mostAsking), waiting: map[intercept.Ends]half{}}
 	err := netlab.Do(n.Intercept, func() (err error) {
 		if err := intercept.Prepare(n.Devices, n.Router); err != nil {
 			return err
 		}
-		if e.space, err = intercept.Open(n.Pins, n.Devices, n.Router); err != nil {
+		if e.space, err = intercept.Open(n.Pins, n.Devices, n.Router, false); err != nil {
 			return err
 		}
 		if err := e.listen(); err != nil {
@@ -167,7 +174,27 @@ func (e *entrance) run(ctx context.Context) {
 			}
 		}
 	})
+	all.Go(func() { e.beat(ctx) })
 	all.Wait()
+}
+
+// beatEvery is how often the programs hear that this process lives; without
+// it new connections cross.
+const beatEvery = 250 * time.Millisecond
+
+func (e *entrance) beat(ctx context.Context) {
+	every := time.NewTicker(beatEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+			if err := e.space.Report(uint32(e.carrying.Load())); err != nil && ctx.Err() == nil {
+				e.log.Warn("multipath: interception", "error", err)
+			}
+		}
+	}
 }
 
 // ask asks the far side for a held SYN and lets the SYN in, or has it refused.
@@ -187,19 +214,20 @@ func (e *entrance) ask(ctx context.Context, h intercept.Held) {
 		time.AfterFunc(time.Second, func() { e.warn(e.syns.Drop(h), h.Ends) })
 		return
 	}
+	one := half{c, h.Since}
 	e.mu.Lock()
-	e.waiting[h.Ends] = c
+	e.waiting[h.Ends] = one
 	e.mu.Unlock()
 	if err := e.syns.Open(h); err != nil {
 		e.warn(err, h.Ends)
-		e.abandon(h.Ends, c)
+		e.abandon(h.Ends, one)
 		return
 	}
-	time.AfterFunc(comeTime, func() { e.abandon(h.Ends, c) })
+	time.AfterFunc(comeTime, func() { e.abandon(h.Ends, one) })
 }
 
 // abandon resets a connection whose client never came.
-func (e *entrance) abandon(at intercept.Ends, c carried) {
+func (e *entrance) abandon(at intercept.Ends, c half) {
 	e.mu.Lock()
 	still := e.waiting[at] == c
 	if still {
@@ -208,7 +236,7 @@ func (e *entrance) abandon(at intercept.Ends, c carried) {
 	e.mu.Unlock()
 	if still {
 		c.Close()
-		e.warn(e.space.Forget(at), at)
+		e.warn(e.space.Forget(at, c.since), at)
 	}
 }
 
@@ -232,28 +260,23 @@ func (e *entrance) accept(ctx context.Context, l *net.TCPListener) {
 func (e *entrance) carry(ctx context.Context, client *net.TCPConn) {
 	at := intercept.Ends{Client: addrPort(client.RemoteAddr()), Server: addrPort(client.LocalAddr())}
 	e.mu.Lock()
-	c := e.waiting[at]
+	c, expected := e.waiting[at]
 	delete(e.waiting, at)
-	e.running[at]++
 	e.mu.Unlock()
-	if c == nil {
+	if !expected {
 		reset(client)
-	} else {
-		unhook := context.AfterFunc(ctx, c.Close)
-		if err := c.Run(client); err != nil {
-			reset(client)
-		}
-		unhook()
+		return
 	}
+	e.carrying.Add(1)
+	defer e.carrying.Add(-1)
+	unhook := context.AfterFunc(ctx, c.Close)
+	if err := c.Run(client); err != nil {
+		reset(client)
+	}
+	unhook()
 	time.AfterFunc(lingering, func() {
-		e.mu.Lock()
-		again := e.running[at] > 1 // the client opened the same ports once more
-		if e.running[at]--; e.running[at] == 0 {
-			delete(e.running, at)
-		}
-		e.mu.Unlock()
-		if !again && ctx.Err() == nil {
-			e.warn(e.space.Forget(at), at)
+		if ctx.Err() == nil {
+			e.warn(e.space.Forget(at, c.since), at)
 		}
 	})
 }
