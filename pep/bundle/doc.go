@@ -109,7 +109,7 @@ func (s *Site) Check(report link.Report) {
 type Config struct {
 	Mode       Mode                `toml:"mode" json:"mode" enum:"off,wire,lab" doc:"off routes by one path; wire is MPTCP on the paths; lab is farlink's own relay, which is not MPTCP."`
 	Scheduler  string              `toml:"scheduler" json:"scheduler,omitempty" doc:"Of mode lab: minrtt, roundrobin, redundant, blest, ecf, arrival (when not given). The kernel's own in mode wire." example:"blest"`
-	Congestion string              `toml:"congestion" json:"congestion,omitempty" doc:"Congestion control of the subflows; bbr when not given." example:"bbr"`
+	Congestion string              `toml:"congestion" json:"congestion,omitempty" doc:"Congestion control of the subflows; auto when not given: bbr, and over long round trips of mode lab cubic." example:"bbr"`
 	Window     link.Size           `toml:"window" json:"window,omitempty" doc:"Of mode lab: bytes in flight each way; 8MiB when not given." example:"8MiB"`
 	Buffer     link.Size           `toml:"buffer" json:"buffer,omitempty" doc:"Of mode wire: what a connection may queue; 1MB when not given." example:"600kB"`
 	Ports      []uint16            `toml:"ports" json:"ports,omitempty" doc:"Ports of servers whose TCP connections are carried over all paths; 80, 443, 5001, 5201 and 8080 when not given."`
@@ -147,7 +147,7 @@ func (c Config) withDefaults() Config {
 		c.Scheduler = "arrival"
 	}
 	if c.Congestion == "" {
-		c.Congestion = "bbr"
+		c.Congestion = multipath.Auto
 	}
 	if c.Window == 0 {
 		c.Window = 8 << 20
@@ -163,7 +163,7 @@ func (c Config) withDefaults() Config {
 
 // kernelControls are those that mode wire can have: the kernel's own, since
 // the others need to be told what a socket belongs to.
-var kernelControls = []string{"reno", "cubic", "bbr"}
+var kernelControls = []string{"reno", "cubic", "bbr", multipath.Auto}
 
 // mostPorts and mostRules bound a configuration.
 const mostPorts, mostRules = 16, 40
@@ -209,7 +209,7 @@ func (c Config) Check(s *Site, report link.Report) {
 }
 
 func (c Config) checkControl(at, law string, report link.Report) {
-	known := congestion.Names()
+	known := append(congestion.Names(), multipath.Auto)
 	if c.Mode == Wire {
 		known = kernelControls
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
+	"farlink/pep/multipath"
 )
 
 // Tables and priorities of the rules, from first to last. What belongs to a
@@ -157,6 +158,9 @@ func (s *Site) routes(c Config, v side, up []bool) (all []route) {
 		if c.Mode == Wire {
 			if law = c.Paths[p.Name].Congestion; law == "" {
 				law = c.Congestion
+			}
+			if law == multipath.Auto {
+				law = "bbr"
 			}
 		}
 		for _, one := range []struct {
