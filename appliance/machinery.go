@@ -85,6 +85,8 @@ type Snapshot struct {
 	Verdict  Verdict
 	// Driver says how frames are moved ("native XDP, copy").
 	Driver string
+	// Floor is what the engine measured before it took the ports.
+	Floor Floor
 	// NotEffective says why the links are not as asked, "" when they are.
 	NotEffective string
 	// Fallen is set while the program on the ports finds that the engine

@@ -360,8 +360,8 @@ func (p *pair) snapshot() PairState {
 	}
 	now := e.Snapshot()
 	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
-	s.Engine.Driver = now.Driver
-	if now.NotEffective != "" {
+	s.Engine.Driver, s.Engine.Floor = now.Driver, &now.Floor
+	if now.NotEffective != "" && s.Effective {
 		s.Effective, s.NotYet = false, now.NotEffective
 	}
 	return s

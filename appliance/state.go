@@ -80,6 +80,20 @@ type EngineState struct {
 	Started  time.Time `json:"started,omitzero"`
 	Restarts int       `json:"restarts" doc:"How often it had to be started again."`
 	Driver   string    `json:"driver,omitempty" doc:"How frames are moved: native or generic XDP, zero-copy or copy."`
+	Floor    *Floor    `json:"floor,omitempty" doc:"The box's own latency, measured before the ports were opened."`
+}
+
+// Floor is what a frame takes that no model delays: real frames on a cable of
+// the engine's own, through the same program and loop as those of the pair.
+type Floor struct {
+	P50 float64 `json:"p50_us" doc:"Arrival to departure, as the ledger has it."`
+	P99 float64 `json:"p99_us"`
+	// The witness is the kernel, which stamps the same frames outside of the
+	// engine.
+	WitnessP50 float64 `json:"witness_p50_us,omitempty" doc:"The same frames by the kernel's stamps outside of the engine."`
+	WitnessP99 float64 `json:"witness_p99_us,omitempty"`
+	Frames     int     `json:"frames" doc:"How many were measured."`
+	Why        string  `json:"why,omitempty" doc:"Why nothing was measured."`
 }
 
 // Figures are the counters of a pair, since its engine started.
@@ -90,7 +104,8 @@ type Figures struct {
 	LatenessP50 float64 `json:"lateness_p50_us"`
 	LatenessP99 float64 `json:"lateness_p99_us"`
 	LatenessMax float64 `json:"lateness_max_us"`
-	// FloorUS is the box's own latency at zero delay.
+	// Floor is the box's own latency at zero delay, the median; 0 where it
+	// could not be measured, which engine.floor explains.
 	Floor float64 `json:"floor_us"`
 }
 
@@ -103,7 +118,10 @@ type WayFigures struct {
 	// Lost counts the losses of the model by reason.
 	Lost map[string]uint64 `json:"lost,omitempty"`
 	// EngineLost counts frames the box itself lost, which it should not.
-	EngineLost  uint64 `json:"engine_lost"`
+	EngineLost uint64 `json:"engine_lost"`
+	// LinkDown counts frames that could not leave because the port to leave
+	// by had no link: its cable was out, it was down, or gone.
+	LinkDown    uint64 `json:"link_down"`
 	HeldPackets uint64 `json:"held_packets"`
 	HeldBytes   uint64 `json:"held_bytes"`
 }

@@ -98,7 +98,7 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 func newBenchOf(t *testing.T, names []string, change ...func(*Config)) *bench {
 	t.Helper()
 	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: appliance.Snapshot{
-		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none"}}
+		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none", Floor: appliance.Floor{P50: 90, P99: 250, Frames: 100}}}
 	store, err := appliance.OpenStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

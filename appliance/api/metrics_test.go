@@ -11,7 +11,7 @@ func TestMetrics(t *testing.T) {
 	b := newBench(t)
 	b.engine.show(appliance.Figures{LatenessP50: 12, LatenessP99: 41, LatenessMax: 300, Floor: 90,
 		Down: appliance.WayFigures{PacketsIn: 1000, BytesIn: 1_500_000, PacketsOut: 980, BytesOut: 1_470_000,
-			Lost: map[string]uint64{"queue_full": 12, "random": 5}, EngineLost: 1, HeldPackets: 2, HeldBytes: 3000}},
+			Lost: map[string]uint64{"queue_full": 12, "random": 5}, EngineLost: 1, LinkDown: 4, HeldPackets: 2, HeldBytes: 3000}},
 		appliance.Reading{Link: "main", Way: "down", Name: "queue_bytes", Value: 2500})
 	b.ask(driveToken, "PUT", "/api/v1/link", `{"profile":"clear","seed":7}`)
 	b.ask(driveToken, "PUT", "/api/v1/lease", `{}`)
@@ -37,7 +37,9 @@ func TestMetrics(t *testing.T) {
 		`farlink_wire_lateness_seconds{pair="main",quantile="0.5"} 1.2e-05`,
 		`farlink_wire_lateness_seconds{pair="main",quantile="0.99"} 4.1e-05`,
 		`farlink_wire_lateness_seconds{pair="main",quantile="1"} 0.0003`,
-		`farlink_wire_floor_seconds{pair="main"} 9e-05`,
+		`farlink_wire_floor_seconds{pair="main",quantile="0.5"} 9e-05`,
+		`farlink_wire_floor_seconds{pair="main",quantile="0.99"} 0.00025`,
+		`farlink_link_packets_total{fate="link_down",pair="main",way="down"} 4`,
 		`farlink_engine_restarts_total{pair="main"} 0`,
 		`farlink_lease_held 1`,
 		`farlink_stream_clients 0`,

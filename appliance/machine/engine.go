@@ -27,6 +27,7 @@ const silence = 500 * link.Millisecond
 type Engines struct {
 	mu    sync.Mutex
 	paths map[string]*split.Path // by wireName; they outlive an engine
+	found map[string]wire.Report // by wireName: by the engine before
 }
 
 // wireName names a pair for the kernel: its pins must be one's own among all
@@ -58,11 +59,13 @@ func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (applianc
 	e, err := wire.Start(life, wire.Config{
 		Pair: wireName(c.Box, c.Pair.Name), A: a, B: b, Netns: c.Pair.Netns,
 		Fallback: fallback, Patience: time.Duration(c.Pair.FailAfter), Memory: c.Pair.Memory, Doc: c.Document, Feed: feed,
+		Before: k.before(wireName(c.Box, c.Pair.Name)),
 	})
 	if late(); err != nil {
 		kill()
 		return nil, err
 	}
+	k.keep(wireName(c.Box, c.Pair.Name), e.Report())
 	running := &wireEngine{e, kill}
 	if mode != steer.Emulate {
 		if err := running.SetMode(ctx, c.Mode); err != nil {
@@ -73,6 +76,25 @@ func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (applianc
 		return newProxied(running, path), nil
 	}
 	return running, nil
+}
+
+// before returns what an engine of the pair found before, nil if none did.
+func (k *Engines) before(name string) *wire.Report {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if r, known := k.found[name]; known {
+		return &r
+	}
+	return nil
+}
+
+func (k *Engines) keep(name string, r wire.Report) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.found == nil {
+		k.found = map[string]wire.Report{}
+	}
+	k.found[name] = r
 }
 
 // Remove takes the pair's programs off its ports, and the proxies away.
@@ -154,7 +176,8 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 		Driver:  driver(r),
 		Figures: figures(s), NotEffective: s.NotEffective,
 	}
-	out.Figures.Floor = float64(r.WakeP50) / 1e3
+	out.Floor = floor(r.Floor)
+	out.Figures.Floor = out.Floor.P50
 	for _, w := range link.Ways {
 		way := &s.Ways[w]
 		out.Readings = append(out.Readings, readings(w, way.Probes)...)
@@ -163,6 +186,11 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 		}
 	}
 	return out
+}
+
+func floor(f wire.Floor) appliance.Floor {
+	us := func(d link.Duration) float64 { return float64(d) / 1e3 }
+	return appliance.Floor{P50: us(f.P50), P99: us(f.P99), WitnessP50: us(f.WitnessP50), WitnessP99: us(f.WitnessP99), Frames: f.Frames, Why: f.Why}
 }
 
 func driver(r wire.Report) string {
@@ -191,7 +219,7 @@ func figures(s wire.Stats) appliance.Figures {
 
 func wayFigures(b *ledger.Book) appliance.WayFigures {
 	f := appliance.WayFigures{PacketsIn: b.In, BytesIn: b.InBytes, PacketsOut: b.Out, BytesOut: b.OutBytes,
-		EngineLost: b.Engine.Loss(), HeldPackets: b.Held, HeldBytes: b.HeldBytes}
+		EngineLost: b.Engine.Loss(), LinkDown: b.LinkDown, HeldPackets: b.Held, HeldBytes: b.HeldBytes}
 	for reason, n := range b.Lost {
 		if n > 0 {
 			if f.Lost == nil {

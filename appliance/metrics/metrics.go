@@ -59,7 +59,7 @@ var (
 	mHeldB    = metric("link_held_bytes", "Bytes of frames inside.", "pair", "way")
 	mReading  = metric("link_reading", "A live figure of a model; its name ends in the unit.", "pair", "link", "way", "reading")
 	mLateness = metric("wire_lateness_seconds", "Actual minus intended departure, since the engine started.", "pair", "quantile")
-	mFloor    = metric("wire_floor_seconds", "The box's own latency at zero delay.", "pair")
+	mFloor    = metric("wire_floor_seconds", "The box's own latency at zero delay, measured before the ports were opened.", "pair", "quantile")
 	mRestarts = metric("engine_restarts_total", "How often the engine had to be started again.", "pair")
 	mRun      = metric("run_info", "A run that goes on; always 1.", "run", "pair", "profile", "hash", "seed")
 	mLease    = metric("lease_held", "1 if somebody holds the lease.")
@@ -174,13 +174,17 @@ func collectPair(e emitter, p appliance.PairState) {
 		e.gauge(mLateness, f.LatenessP50/1e6, p.Name, "0.5")
 		e.gauge(mLateness, f.LatenessP99/1e6, p.Name, "0.99")
 		e.gauge(mLateness, f.LatenessMax/1e6, p.Name, "1")
-		e.gauge(mFloor, f.Floor/1e6, p.Name)
+	}
+	if f := p.Engine.Floor; f != nil && f.Why == "" {
+		e.gauge(mFloor, f.P50/1e6, p.Name, "0.5")
+		e.gauge(mFloor, f.P99/1e6, p.Name, "0.99")
 	}
 }
 
 func collectWay(e emitter, pair, way string, f appliance.WayFigures) {
 	e.count(mPackets, float64(f.PacketsOut), pair, way, "delivered")
 	e.count(mPackets, float64(f.EngineLost), pair, way, run.EngineReason)
+	e.count(mPackets, float64(f.LinkDown), pair, way, run.LinkDownReason)
 	for reason, n := range f.Lost {
 		e.count(mPackets, float64(n), pair, way, reason)
 	}

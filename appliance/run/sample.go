@@ -39,6 +39,9 @@ type WaySample struct {
 // EngineReason counts the frames that the box itself lost.
 const EngineReason = "engine"
 
+// LinkDownReason counts the frames that found no link at the port to leave by.
+const LinkDownReason = "link_down"
+
 // Between makes a sample of two states.
 func Between(old, now appliance.State) Sample {
 	s := Sample{Time: now.Now, Pairs: make([]PairSample, 0, len(now.Pairs))}
@@ -79,6 +82,10 @@ func flow(old, now appliance.WayFigures, seconds float64) WaySample {
 	}
 	if d := more(old.EngineLost, now.EngineLost); d > 0 {
 		causes[EngineReason] = d
+		w.Lost += d
+	}
+	if d := more(old.LinkDown, now.LinkDown); d > 0 {
+		causes[LinkDownReason] = d
 		w.Lost += d
 	}
 	if len(causes) > 0 {

@@ -11,6 +11,10 @@ type Book struct {
 	Lost          [link.Reasons]uint64
 	LostBytes     uint64
 	Invalid       uint64 // shorter than an Ethernet header: never In
+	// LinkDown counts what could not leave because the port to leave by had
+	// no link: its cable was out, it was down, or gone. Neither the model
+	// nor the engine did it.
+	LinkDown uint64
 
 	Held, HeldBytes uint64 // inside when the book was last closed
 	Broken          uint64 // closings at which the frames did not add up
@@ -27,14 +31,13 @@ type Engine struct {
 	RingFull  uint64 // the loop did not take arrivals in time
 	FillEmpty uint64 // how often the kernel found no chunk (an event, not a loss)
 	StoreFull uint64 // no memory to hold an arrival
-	PortDown  uint64 // the port to leave by was down or gone
 	BadFrame  uint64 // the kernel refused to transmit it
 	Stalls    uint64 // how often departures waited for a transmit slot
 }
 
 // Loss returns how many frames the engine lost, which no model asked for.
 func (e *Engine) Loss() uint64 {
-	return e.Dropped + e.RingFull + e.StoreFull + e.PortDown + e.BadFrame
+	return e.Dropped + e.RingFull + e.StoreFull + e.BadFrame
 }
 
 // Losses returns how many frames the model lost.
@@ -48,13 +51,13 @@ func (b *Book) Losses() uint64 {
 
 // Close writes down what is held now and checks that
 //
-//	in + copies = out + lost by the model + lost inside by the engine + held.
+//	in + copies = out + lost by the model + lost for want of a link + lost inside by the engine + held.
 //
 // Dropped, RingFull and BadFrame happen outside: before a frame is In, or
 // after it is Out.
 func (b *Book) Close(held, bytes uint64) {
 	b.Held, b.HeldBytes = held, bytes
-	if b.In+b.Copies != b.Out+b.Losses()+b.Engine.StoreFull+b.Engine.PortDown+held {
+	if b.In+b.Copies != b.Out+b.Losses()+b.Engine.StoreFull+b.LinkDown+held {
 		b.Broken++
 	}
 }

@@ -68,9 +68,10 @@ func TestHistogramQuantiles(t *testing.T) {
 	}
 }
 
-// 10 in, 1 copied: 7 out, 2 lost by the model, 1 for want of memory, 1 held.
+// 13 in, 1 copied: 7 out, 3 without a link, 2 lost by the model, 1 for want of
+// memory, 1 held.
 func TestCloseAddsUp(t *testing.T) {
-	b := Book{In: 10, Copies: 1, Out: 7}
+	b := Book{In: 13, Copies: 1, Out: 7, LinkDown: 3}
 	b.Lost[link.Random], b.Lost[link.QueueFull] = 1, 1
 	b.Engine.StoreFull = 1
 	b.Engine.Dropped = 5 // before they were In
@@ -110,6 +111,8 @@ func TestJudge(t *testing.T) {
 			}
 		}), Degraded, "p99"},
 		{book(func(b *Book) { b.Engine.RingFull, b.Engine.Dropped = 3, 1 }), Invalid, "lost 4 of 1004 frames (receive ring full)"},
+		{book(func(b *Book) { b.LinkDown = 7 }), Degraded, "7 of 1000 frames found no link at the port to leave by"},
+		{book(func(b *Book) { b.LinkDown, b.Engine.Dropped = 7, 1 }), Invalid, "lost 1 of 1001 frames"},
 		{book(func(b *Book) { b.Broken = 1; b.Slips = 500 }), Invalid, "did not add up 1 times"},
 	} {
 		v, reason := c.book.Judge(limits)

@@ -12,7 +12,7 @@ type Verdict uint8
 // The verdicts, worse upwards.
 const (
 	Valid    Verdict = iota // every frame accounted for and on time
-	Degraded                // accounted for, but some left late
+	Degraded                // accounted for, but some left late, or found no link to leave by
 	Invalid                 // frames were lost or unaccounted for without the model asking
 )
 
@@ -54,6 +54,8 @@ func (b *Book) Judge(l Limits) (Verdict, string) {
 		return Invalid, fmt.Sprintf("the frames did not add up %d times", b.Broken)
 	case float64(b.Engine.Loss()) > l.LossShare*frames:
 		return Invalid, fmt.Sprintf("the engine itself lost %d of %d frames (%s)", b.Engine.Loss(), b.In+b.Engine.Loss(), b.Engine.worst())
+	case b.LinkDown > 0:
+		return Degraded, fmt.Sprintf("%d of %d frames found no link at the port to leave by (cable out, or port down)", b.LinkDown, b.In)
 	case float64(b.Slips) > l.SlipShare*frames:
 		return Degraded, fmt.Sprintf("%d of %d frames left more than %v late", b.Slips, b.Out, l.Slip)
 	case p99 > l.P99:
@@ -70,7 +72,7 @@ func (e *Engine) worst() string {
 		n    uint64
 	}{
 		{"no free chunk", e.Dropped}, {"receive ring full", e.RingFull}, {"memory full", e.StoreFull},
-		{"port down", e.PortDown}, {"refused by the kernel", e.BadFrame},
+		{"refused by the kernel", e.BadFrame},
 	} {
 		if c.n > most {
 			name, most = c.name, c.n

@@ -29,6 +29,9 @@ type Config struct {
 	Limits ledger.Limits // where the verdict turns
 	Doc    []byte        // the first document; empty is the bare wire
 	Feed   string        // where to tell what links grant, as OpenFeed knows it; "" is nowhere
+	Before *Report       // what an engine of the pair found before this one; nil: it is the first
+
+	unpinned bool // nothing is to outlive the process
 }
 
 // filled returns c with the defaults in place, or what is wrong with it.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
+	"time"
 
 	"farlink/emulator/link"
 	"farlink/emulator/wire/steer"
@@ -29,8 +31,17 @@ type machine struct {
 	feed   Feed
 	claims []int // abstract sockets that say whose the ports are
 	em     Emulator
-	ended  chan struct{} // gets one for each loop that ended
+	floor  Floor
+	// unplugged says of each port that it has no carrier; followed by
+	// watch, which ends with unwatch.
+	unplugged [2]atomic.Bool
+	unwatch   chan struct{}
+	ended     chan struct{} // gets one for each loop that ended
 }
+
+// settling is how long a port that was plugged in anew may take until what is
+// at its other end is ready as before.
+const settling = 500 * time.Millisecond
 
 // portOf is the port that the frames of a way come from: Up from A.
 func portOf(w link.Way) int { return int(w.Other()) }
@@ -68,7 +79,16 @@ func (m *machine) open() error {
 			return err
 		}
 	}
-	m.wire, err = steer.Open(steer.Options{Dir: steer.Dir(m.config.Pair), Ports: m.ports, Attach: m.config.Attach})
+	dir := steer.Dir(m.config.Pair)
+	if m.config.unpinned {
+		dir = ""
+	} else {
+		if b := m.config.Before; b != nil && b.Attached == [2]steer.Attach{steer.Native, steer.Native} {
+			steer.AwaitNative(m.ports, settling)
+		}
+		m.floor = floorOf(m.config, steer.Expected(m.config.Attach, m.ports))
+	}
+	m.wire, err = steer.Open(steer.Options{Dir: dir, Ports: m.ports, Attach: m.config.Attach})
 	if err != nil {
 		return err
 	}
@@ -86,7 +106,7 @@ func (m *machine) open() error {
 			return err
 		}
 	}
-	return nil
+	return m.watch()
 }
 
 // emulator builds the document's emulator; one that could hold more than
@@ -152,7 +172,7 @@ func (m *machine) openWay(w link.Way) error {
 		page: page, tap: &m.page.Taps[w], book: &page.Book, limits: m.config.Limits, lock: &m.lock,
 		beat: func(now int64) { m.wire.Beat(port, now) },
 		spin: int64(m.config.Spin), nap: min(int64(m.config.Patience)/3, bookEvery), priority: m.config.Priority, yield: page.yield, em: m.em, locked: m.em.Coupled(),
-		teller: teller{feed: m.feed},
+		teller: teller{feed: m.feed}, unplugged: &m.unplugged[1-port],
 	}
 	m.loops[w] = l
 	return nil
@@ -202,6 +222,9 @@ func (m *machine) close() {
 			m.waits[w].close()
 		}
 	}
+	if m.unwatch != nil {
+		close(m.unwatch)
+	}
 	if m.umem != nil {
 		m.umem.Close()
 	}
@@ -223,7 +246,7 @@ func report(m *machine) *Report {
 	r := &Report{
 		Attached: [2]steer.Attach{m.wire.Attached(0), m.wire.Attached(1)},
 		ZeroCopy: m.xsks[0].ZeroCopy() && m.xsks[1].ZeroCopy(), TakenOver: m.wire.TakenOver(),
-		PID: os.Getpid(),
+		Floor: m.floor, PID: os.Getpid(),
 	}
 	if priority() > 0 {
 		r.Priority = m.config.Priority

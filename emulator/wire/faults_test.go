@@ -201,11 +201,42 @@ func TestLinkFlap(t *testing.T) {
 		t.Errorf("passed again %v after the port was up, lost what was sent until %v", again, lost)
 	}
 	time.Sleep(150 * time.Millisecond)
-	b := r.Stats().Ways[link.Up].Book
-	if b.Broken > 0 {
-		t.Errorf("the book is broken: %+v", b.Engine)
+	st := r.Stats()
+	b := st.Ways[link.Up].Book
+	if b.Broken > 0 || b.Engine.Loss() > 0 || b.LinkDown == 0 {
+		t.Errorf("%d without a link; the engine's own %+v, broken %d", b.LinkDown, b.Engine, b.Broken)
 	}
-	t.Logf("%d of %d lost, engine %+v", s.Lost(), len(s.SentAt), b.Engine)
+	if st.Verdict != ledger.Degraded || !strings.Contains(st.Reason, "found no link") {
+		t.Errorf("%v: %s", st.Verdict, st.Reason)
+	}
+	t.Logf("%d of %d lost, %d for want of a link", s.Lost(), len(s.SentAt), b.LinkDown)
+	bothWays(t, r.Lab, []netlab.Kind{netlab.Sized(100)})
+}
+
+// A cable that is pulled out of the port to leave by, and put back, while
+// frames flow: the port stays up and has no carrier. What comes meanwhile is
+// accounted for as that, nearly all of it: only what was on its way when the
+// cable went is not.
+func TestCableOut(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: 5 * link.Millisecond}).doc()})
+	s := streaming(t, r.Lab, netlab.StreamOptions{For: 600 * time.Millisecond}, func() {
+		ip(t, r.B.Netns, "link", "set", r.B.Dev, "down")
+		time.Sleep(200 * time.Millisecond)
+		if why := r.Stats().NotEffective; !strings.Contains(why, "no link") {
+			t.Errorf("not effective: %q, want that the port has no link", why)
+		}
+		ip(t, r.B.Netns, "link", "set", r.B.Dev, "up")
+	})
+	time.Sleep(250 * time.Millisecond)
+	st := r.Stats()
+	b := st.Ways[link.Up].Book
+	if lost, known := uint64(s.Lost()), b.LinkDown; known == 0 || known > lost+20 || known < lost*8/10 {
+		t.Errorf("%d of %d lost, %d of them as without a link", lost, len(s.SentAt), known)
+	}
+	if b.Broken > 0 || b.Engine.Loss() > 0 || st.Verdict != ledger.Degraded || !strings.Contains(st.Reason, "found no link") || st.NotEffective != "" {
+		t.Errorf("%v: %s; engine %+v; %s", st.Verdict, st.Reason, b.Engine, st.NotEffective)
+	}
 	bothWays(t, r.Lab, []netlab.Kind{netlab.Sized(100)})
 }
 
@@ -225,8 +256,8 @@ func TestPortVanishes(t *testing.T) {
 	}
 	time.Sleep(150 * time.Millisecond)
 	s := r.Stats()
-	if b := s.Ways[link.Up].Book; b.Engine.PortDown == 0 || b.Broken > 0 || s.Verdict != ledger.Invalid {
-		t.Errorf("%v %q, engine %+v", s.Verdict, s.Reason, b.Engine)
+	if b := s.Ways[link.Up].Book; b.LinkDown == 0 || b.Broken > 0 || s.Verdict != ledger.Degraded {
+		t.Errorf("%v %q, %d without a link, engine %+v", s.Verdict, s.Reason, b.LinkDown, b.Engine)
 	}
 	r.Engine.Close()
 	ip(t, r.Box, "link", "add", r.PortB, "type", "veth", "peer", "name", "b0", "netns", r.B.Netns)

@@ -34,7 +34,9 @@ type loop struct {
 	beat   func(now int64)
 	limits ledger.Limits
 	mail   atomic.Pointer[order]
-	other  *loop
+	// unplugged is set while the port to leave by has no carrier.
+	unplugged *atomic.Bool
+	other     *loop
 
 	em     Emulator
 	lock   *spinlock // both loops'
@@ -48,7 +50,7 @@ type loop struct {
 	now     int64
 	inTx    uint32 // descriptors not yet completed
 	pushing bool   // the kernel has not taken all of the transmit ring
-	down    bool
+	down    bool   // the kernel says of the port to leave by
 	rescue  int64
 	scratch [maxFrame]byte
 	copied  [maxFrame]byte

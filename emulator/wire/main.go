@@ -9,9 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
-	"unsafe"
 
-	"farlink/emulator/ledger"
 	"farlink/emulator/link"
 	"farlink/emulator/wire/steer"
 
@@ -103,7 +101,6 @@ func (s *server) start(a *ask) (*Report, error) {
 		return nil, err
 	}
 	r := report(m)
-	r.WakeP50, r.WakeP99 = wakeFloor()
 	if err := m.start(); err != nil {
 		return nil, err
 	}
@@ -145,7 +142,7 @@ func (m *machine) notEffective() string {
 	}
 	for _, w := range link.Ways {
 		if m.page.Ways[w].Down != 0 {
-			return fmt.Sprintf("port %s is down: no frame leaves by it", m.ports[1-portOf(w)].Name)
+			return fmt.Sprintf("port %s has no link: no frame leaves by it", m.ports[1-portOf(w)].Name)
 		}
 	}
 	return ""
@@ -164,19 +161,4 @@ func (s *server) tidy() {
 		runtime.GC()
 		s.heap = heap().HeapBytes
 	}
-}
-
-// wakeFloor measures how late a timer wakes a thread on this machine, which
-// bounds what any engine can do for a frame it did not expect.
-func wakeFloor() (p50, p99 link.Duration) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var h ledger.Histogram
-	for range 25 {
-		at := nanotime() + 500_000
-		ts := unix.NsecToTimespec(at)
-		unix.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-		h.Add(nanotime() - at)
-	}
-	return link.Duration(h.Quantile(0.5)), link.Duration(h.Quantile(0.99))
 }

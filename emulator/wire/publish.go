@@ -39,6 +39,10 @@ func (l *loop) publish() {
 	l.em.Probes(l.way, now, l.yield)
 	l.page.At = int64(now)
 	l.booked = l.now
+	l.page.Down = 0
+	if l.down || l.unplugged.Load() {
+		l.page.Down = 1
+	}
 	l.page.end()
 }
 

@@ -11,10 +11,9 @@ import (
 type Report struct {
 	Attached  [2]steer.Attach // native or generic, port A and B
 	ZeroCopy  bool
-	TakenOver bool          // from an engine that ran before
-	Priority  int           // of SCHED_FIFO; 0 where it is not allowed
-	WakeP50   link.Duration // how late a timer wakes a thread here, measured at the start
-	WakeP99   link.Duration
+	TakenOver bool // from an engine that ran before
+	Priority  int  // of SCHED_FIFO; 0 where it is not allowed
+	Floor     Floor
 	PID       int
 }
 

@@ -12,6 +12,9 @@ func (l *loop) send() {
 	if l.pushing && l.rescue <= l.now {
 		l.push()
 	}
+	if l.unplugged.Load() {
+		l.discard() // or the driver would, and nobody knew
+	}
 	for l.ready.Len() > 0 && !l.pushing {
 		n := l.load()
 		if n == 0 {
@@ -115,10 +118,9 @@ func (l *loop) push() {
 		e := l.tx.Kick()
 		switch e {
 		case 0, unix.EAGAIN, unix.EBUSY, unix.ENOBUFS:
-			l.down, l.page.Down = false, 0
+			l.down = false
 		default: // ENETDOWN, ENXIO: the port is down or gone
 			l.down, l.pushing, l.rescue = true, true, l.now+1_000_000
-			l.page.Down = 1
 			return
 		}
 		if l.pushing = !l.tx.Tx.Drained(); !l.pushing {
@@ -170,7 +172,7 @@ func (l *loop) time(came, left int64) {
 func (l *loop) discard() {
 	for l.ready.Len() > 0 {
 		l.store.release(l.ready.Pop().Ref)
-		l.book.Engine.PortDown++
+		l.book.LinkDown++
 	}
 	l.pace.pause()
 }

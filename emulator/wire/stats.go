@@ -67,12 +67,17 @@ func (e *Engine) Stats() Stats {
 		if v := s.Ways[w].Verdict; v > s.Verdict {
 			s.Verdict, s.Reason = v, fmt.Sprintf("%v: %s", w, s.Ways[w].Reason)
 		}
-		if why := s.Ways[w].broken(); why != "" {
+		if s.Ways[w].Down {
+			s.NotEffective = fmt.Sprintf("way %v: port %s has no link: no frame leaves by it", w, e.port(1-portOf(w)))
+		} else if why := s.Ways[w].broken(); why != "" {
 			s.NotEffective = fmt.Sprintf("way %v: %s", w, why)
 		}
 	}
 	return s
 }
+
+// port names a port.
+func (e *Engine) port(i int) string { return [2]string{e.config.A, e.config.B}[i] }
 
 // broken says which promise the way does not keep, "" when it keeps all.
 func (w *Way) broken() string {

@@ -119,6 +119,8 @@ export interface Disruption {
 export interface EngineState {
   /** How frames are moved: native or generic XDP, zero-copy or copy. */
   driver?: string
+  /** The box's own latency, measured before the ports were opened. */
+  floor?: Floor
   /** Process, 0 while it does not run. */
   pid?: number
   /** How often it had to be started again. */
@@ -210,6 +212,19 @@ export interface Figures {
   lateness_p50_us: number
   lateness_p99_us: number
   up: WayFigures
+}
+
+export interface Floor {
+  /** How many were measured. */
+  frames: number
+  /** Arrival to departure, as the ledger has it. */
+  p50_us: number
+  p99_us: number
+  /** Why nothing was measured. */
+  why?: string
+  /** The same frames by the kernel's stamps outside of the engine. */
+  witness_p50_us?: number
+  witness_p99_us?: number
 }
 
 export interface FlowsOutputBody {
@@ -688,6 +703,7 @@ export interface WayFigures {
   engine_lost: number
   held_bytes: number
   held_packets: number
+  link_down: number
   lost?: Record<string, number>
   packets_in: number
   packets_out: number

@@ -291,12 +291,17 @@ func TestCarrierFlaps(t *testing.T) {
 func TestPortVanishes(t *testing.T) {
 	t.Parallel()
 	l := labUp(t)
+	before := state(t, l).Engine.Driver
 	sh(t, "ip -n "+l.Name+"-box link del a1")
 	eventually(t, 5*time.Second, "a fault", func() bool { return state(t, l).Word == appliance.Fault })
 	eventually(t, 5*time.Second, "the reason", func() bool { return strings.Contains(state(t, l).Why, "port a1") })
 	sh(t, strings.NewReplacer("NAME", l.Name).Replace(`ip -n NAME-box link add a1 type veth peer name a0 netns NAME-a
 		ip netns exec NAME-a ethtool -K a0 tx off >/dev/null
-		ip -n NAME-a addr add 10.77.0.1/24 dev a0; ip -n NAME-a link set a0 up`))
+		ip -n NAME-a addr add 10.77.0.1/24 dev a0; ip -n NAME-a link set a0 up
+		ip netns exec NAME-a ethtool -K a0 gro on`))
 	eventually(t, 10*time.Second, "the link stands again", func() bool { return state(t, l).Word == appliance.Emulating })
 	least(t, ping(t, l, "10.77.0.2", 3))
+	if now := state(t, l).Engine.Driver; now != before || !strings.HasPrefix(now, "native") {
+		t.Errorf("driver %q, before the port vanished %q", now, before)
+	}
 }

@@ -135,6 +135,11 @@ func printEngine(w io.Writer, p appliance.PairState) {
 	if p.Engine.Restarts > 0 {
 		fmt.Fprintf(w, ", restarts: %d", p.Engine.Restarts)
 	}
+	if f := p.Engine.Floor; f != nil && f.Why != "" {
+		fmt.Fprintf(w, "\nfloor\t%s", f.Why)
+	} else if f != nil {
+		fmt.Fprintf(w, "\nfloor\tp50 %.0f us, p99 %.0f us of %d frames through the box alone; seen from outside p50 %.0f us, p99 %.0f us", f.P50, f.P99, f.Frames, f.WitnessP50, f.WitnessP99)
+	}
 	fmt.Fprintf(w, "\nverdict\t%s", p.Verdict.Word)
 	if p.Verdict.Reason != "" {
 		fmt.Fprintf(w, ": %s", p.Verdict.Reason)
@@ -180,6 +185,9 @@ func losses(f appliance.WayFigures) string {
 	text := fmt.Sprint(sum)
 	if len(why) > 0 {
 		text += " (" + strings.Join(why, ", ") + ")"
+	}
+	if f.LinkDown > 0 {
+		text += fmt.Sprintf(" and %d for want of a link", f.LinkDown)
 	}
 	if f.EngineLost > 0 {
 		text += fmt.Sprintf(" and %d by the box itself", f.EngineLost)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -19,6 +20,11 @@ var linkPins = [2]string{"link_a", "link_b"}
 // attach puts the program on a port: into the pinned attachment if that
 // still sits on this port in a mode that suits, else into a new one.
 func (w *Wire) attach(i int, p, other Port, how Attach) error {
+	if w.dir == "" {
+		var err error
+		w.links[i], w.modes[i], err = attachNew(p, other, w.program(i), how)
+		return err
+	}
 	pin := filepath.Join(w.dir, linkPins[i])
 	if l, mode := takeOver(pin, p.Index, w.program(i), how); l != nil {
 		w.links[i], w.modes[i], w.taken = l, mode, true
@@ -84,6 +90,24 @@ func attachNew(p, other Port, prog *ebpf.Program, how Attach) (link.Link, Attach
 		return nil, how, fmt.Errorf("attach steer to port %s (%s): %w", p.Name, how, err)
 	}
 	return l, how, nil
+}
+
+// Expected is how the program will sit on port A if asked to so, as far as can
+// be told before it is tried.
+func Expected(how Attach, ports [2]Port) Attach {
+	if how == Auto || how == "" {
+		return preferred(ports[0], ports[1])
+	}
+	return how
+}
+
+// AwaitNative waits until the program would sit natively on both ports, but
+// no longer than most. A veth that was plugged in anew takes native frames
+// only when its peer is up and polls, which comes a little after the port.
+func AwaitNative(ports [2]Port, most time.Duration) {
+	for end := time.Now().Add(most); preferred(ports[0], ports[1]) != Native && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // preferred is the mode to try first. A native program can bypass only to a

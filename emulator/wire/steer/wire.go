@@ -32,7 +32,7 @@ type Port struct {
 
 // Options of Open.
 type Options struct {
-	Dir    string  // where to pin, on a BPF file system; made if missing
+	Dir    string  // where to pin, on a BPF file system; made if missing. "" pins nothing
 	Ports  [2]Port // A, B
 	Attach Attach  // "" is Auto
 }
@@ -59,14 +59,16 @@ func Open(o Options) (*Wire, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
 		return nil, fmt.Errorf("load steer: lift the memory lock limit (want CAP_SYS_RESOURCE): %w", err)
 	}
-	if err := makeDir(o.Dir); err != nil {
-		return nil, err
+	w := &Wire{dir: o.Dir}
+	if o.Dir != "" {
+		if err := makeDir(o.Dir); err != nil {
+			return nil, err
+		}
+		var err error
+		if w.lock, err = lockDir(o.Dir); err != nil {
+			return nil, err
+		}
 	}
-	lock, err := lockDir(o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	w := &Wire{dir: o.Dir, lock: lock}
 	if err := w.open(o); err != nil {
 		w.Close()
 		return nil, err
@@ -107,7 +109,7 @@ func (w *Wire) load() error {
 		return fmt.Errorf("load steer: %w", err)
 	}
 	for name, m := range spec.Maps {
-		if name != "trials" {
+		if name != "trials" && w.dir != "" {
 			m.Pinning = ebpf.PinByName
 		}
 	}
@@ -143,7 +145,8 @@ func (w *Wire) Attached(port int) Attach { return w.modes[port] }
 // TakenOver reports whether an earlier process's attachment was taken over.
 func (w *Wire) TakenOver() bool { return w.taken }
 
-// Close lets go of the pinned program and leaves it where it is.
+// Close lets go of the pinned program and leaves it where it is. One that is
+// not pinned goes.
 func (w *Wire) Close() error {
 	var all error
 	for _, l := range w.links {
@@ -154,5 +157,8 @@ func (w *Wire) Close() error {
 	if w.settings != nil {
 		all = errors.Join(all, w.settings.close())
 	}
-	return errors.Join(all, w.objects.Close(), w.lock.Close())
+	if w.lock != nil {
+		all = errors.Join(all, w.lock.Close())
+	}
+	return errors.Join(all, w.objects.Close())
 }
