@@ -234,6 +234,16 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 // then those that come. Close it.
 func (b *Box) Subscribe(after uint64) *Subscription { return b.bus.subscribe(after) }
 
+// Hosts are the ends of the traffic that a pair makes itself; they are empty
+// when the configuration gives it none.
+func (b *Box) Hosts(pair string) (HostsConfig, error) {
+	p, err := b.pair(pair)
+	if err != nil {
+		return HostsConfig{}, err
+	}
+	return p.cfg.Hosts, nil
+}
+
 // Tell makes something known that happened outside of the pairs' loops.
 func (b *Box) Tell(e Event) { b.bus.publish(e) }
 

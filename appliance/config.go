@@ -3,6 +3,7 @@ package appliance
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -213,5 +214,23 @@ func (p PairConfig) check(path string, say link.Report) {
 	}
 	if p.MTU != 0 && (p.MTU < 68 || p.MTU > 9202) {
 		say(path+"mtu", fmt.Sprint(p.MTU), "68 to 9202, or 0 to keep what the ports have")
+	}
+	p.Hosts.check(path+"hosts.", say)
+}
+
+func (h HostsConfig) check(path string, say link.Report) {
+	if h == (HostsConfig{}) {
+		return
+	}
+	for _, end := range []struct {
+		key string
+		HostConfig
+	}{{"a", h.A}, {"b", h.B}} {
+		if _, err := netip.ParseAddr(end.Address); err != nil {
+			say(path+end.key+".address", fmt.Sprintf("%q", end.Address), "an IP address: both ends, or neither")
+		}
+		if end.Netns == "" {
+			say(path+end.key+".netns", "nothing", "the namespace that has the address: in the box's own one the traffic would not go over the ports")
+		}
 	}
 }

@@ -23,7 +23,8 @@ func TestReferenceConfig(t *testing.T) {
 		API: APIConfig{Listen: DefaultListen, AllowedHosts: []string{"bench-3.lab.example"}, Open: "none", TLS: "off",
 			Tokens: []TokenConfig{{"ci", "drive", "flk_change-me-please"}}},
 		Pairs: []PairConfig{{Name: "main", A: "eth1", B: "eth2", Fallback: Bypass, FailAfter: DefaultFailAfter,
-			Memory: DefaultMemory, Boot: Want{Mode: Emulate, Link: Link{Profile: DefaultProfile}}}},
+			Memory: DefaultMemory, Boot: Want{Mode: Emulate, Link: Link{Profile: DefaultProfile}},
+			Hosts: HostsConfig{HostConfig{"192.0.2.1", "dut"}, HostConfig{"192.0.2.2", "server"}}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("docs/config.toml is\n%+v\nwant\n%+v", got, want)
@@ -83,6 +84,7 @@ fallback = "emulate"
 fail_after = "1ms"
 memory = "1kB"
 mtu = 10000
+hosts = {a = {address = "phone", netns = "dut"}}
 [[pairs]]
 name = "two"
 b = "x"
@@ -98,6 +100,9 @@ pairs[0].fallback: got "emulate", want bypass or cut
 pairs[0].fail_after: got 1ms, want 100ms to 10s
 pairs[0].memory: got 1kB, want at least 1MB
 pairs[0].mtu: got 10000, want 68 to 9202, or 0 to keep what the ports have
+pairs[0].hosts.a.address: got "phone", want an IP address: both ends, or neither
+pairs[0].hosts.b.address: got "", want an IP address: both ends, or neither
+pairs[0].hosts.b.netns: got nothing, want the namespace that has the address: in the box's own one the traffic would not go over the ports
 pairs[1].a: got nothing, want the name of an interface
 pairs[1].b: got "x", which is pairs[0].b, want a port of its own
 pairs[2].name: got "two" once more, want a name of its own`},

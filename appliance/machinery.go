@@ -119,4 +119,19 @@ type PairConfig struct {
 	Boot Want `toml:"boot"`
 	// PEP is what the pair's proxies do when nothing else was asked.
 	PEP PEP `toml:"pep"`
+	// Hosts are the ends of the traffic that the box makes itself.
+	Hosts HostsConfig `toml:"hosts"`
+}
+
+// HostsConfig says between what ends the box makes the traffic of its own
+// experiments: addresses of this machine beyond the ports.
+type HostsConfig struct {
+	A HostConfig `toml:"a"` // device side
+	B HostConfig `toml:"b"` // network side
+}
+
+// HostConfig is one end.
+type HostConfig struct {
+	Address string `toml:"address"` // an IP address
+	Netns   string `toml:"netns"`   // namespace that has it
 }

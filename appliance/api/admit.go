@@ -72,7 +72,11 @@ func caller(ctx context.Context) *who {
 // admit stands before every operation.
 func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
-	w := &who{Caller: s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())}
+	w := &who{}
+	var within bool
+	if w.Caller, within = insider(ctx.Context()); !within {
+		w.Caller = s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())
+	}
 	ctx = huma.WithValue(ctx, whoKey{}, w)
 	// huma knows no status of an answer that is streamed; the writer does.
 	status := humagin.Unwrap(ctx).Writer.Status

@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/metrics"
 	"farlink/appliance/page"
 	"farlink/appliance/run"
@@ -69,6 +70,7 @@ type Server struct {
 	past       run.History
 	taps       recorders
 	runs       *run.Keeper
+	shelf      *shelf.Shelf
 	previewing chan struct{} // one at a time
 	counts     metrics.Counts
 }
@@ -113,6 +115,13 @@ func build(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: stream.New()}
+	keptIn = ""
+	if c.State != "" {
+		keptIn = filepath.Join(c.State, "experiments")
+	}
+	if s.shelf, err = shelf.Open(keptIn, c.Version, func(st shelf.State) { s.hub.Publish("experiment", st) }); err != nil {
+		return nil, err
+	}
 	files, err := page.Read(ui.Files)
 	if err != nil {
 		return nil, fmt.Errorf("panel: %w", err)
@@ -172,6 +181,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.leaseOperations(a)
 	s.captureOperations(a)
 	s.runOperations(a)
+	s.experimentOperations(a)
 	s.previewOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)

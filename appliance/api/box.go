@@ -34,6 +34,8 @@ type Box interface {
 	Engine(pair string) appliance.Engine
 	// Subscribe gives events: those after an id, then those that come.
 	Subscribe(after uint64) *appliance.Subscription
+	// Hosts are the ends of the traffic that a pair makes itself.
+	Hosts(pair string) (appliance.HostsConfig, error)
 	// Tell makes an event known.
 	Tell(e appliance.Event)
 

@@ -20,6 +20,7 @@ func (s *Server) Run(ctx context.Context) error {
 	old := s.Box.State()
 	s.notice(old)
 	inner, end := context.WithCancel(ctx)
+	defer s.shelf.Close()
 	defer s.taps.running.Wait()
 	defer end()
 	s.record(inner, old)

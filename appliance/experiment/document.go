@@ -42,6 +42,7 @@ type Experiment struct {
 
 	// What the files among Profiles say, by their name in the document.
 	texts map[string]string
+	boxed bool // made by a box itself
 }
 
 // Setting is one of the ways that are compared.
@@ -95,7 +96,16 @@ func Load(name string, known func(string) bool) (*Experiment, string, []document
 // Parse reads a document; files that it names are in the directory dir. It
 // returns all problems; with one that is an error there is no experiment.
 func Parse(doc []byte, dir string, known func(string) bool) (*Experiment, []document.Problem) {
-	e := &Experiment{texts: map[string]string{}}
+	return (&Experiment{texts: map[string]string{}}).read(doc, dir, known)
+}
+
+// ParseBoxed reads a document that a box makes itself, for whoever may drive
+// it: it reads no files and runs no commands.
+func ParseBoxed(doc []byte, known func(string) bool) (*Experiment, []document.Problem) {
+	return (&Experiment{boxed: true}).read(doc, "", known)
+}
+
+func (e *Experiment) read(doc []byte, dir string, known func(string) bool) (*Experiment, []document.Problem) {
 	r := &document.Reader{}
 	t := r.TOML(doc)
 	if t == nil {
@@ -105,7 +115,11 @@ func Parse(doc []byte, dir string, known func(string) bool) (*Experiment, []docu
 	e.defaults()
 	e.check(r.Report)
 	for i := range e.Traffic {
-		e.Traffic[i].Check(r.Under(fmt.Sprintf("traffic[%d]", i)))
+		report := r.Under(fmt.Sprintf("traffic[%d]", i))
+		e.Traffic[i].Check(report)
+		if e.boxed && e.Traffic[i].Kind == "command" {
+			report("kind", `"command"`, "tcp, udp, ping or page: a box runs no commands for its callers, farlink run does")
+		}
 	}
 	e.checkSettings(r)
 	e.checkProfiles(r, dir, known)
@@ -242,7 +256,11 @@ func (e *Experiment) checkProfiles(r *document.Reader, dir string, known func(st
 		}
 		p, found := e.profile(r, path, name, dir)
 		if !found && (known == nil || !known(name)) {
-			r.Report(path, fmt.Sprintf("%q", name), "a profile of `farlink profiles`, or a file (*.toml)")
+			want := "a profile of `farlink profiles`, or a file (*.toml)"
+			if e.boxed {
+				want = "a profile of the box"
+			}
+			r.Report(path, fmt.Sprintf("%q", name), want)
 		}
 		for k, s := range e.Settings {
 			if p == nil || len(s.Overrides) == 0 {
@@ -270,7 +288,7 @@ func overlay(o map[string]any) []byte {
 
 // profile reads a profile, if it is shipped or a file.
 func (e *Experiment) profile(r *document.Reader, path, name, dir string) (p *profiles.Profile, found bool) {
-	if !strings.HasSuffix(name, ".toml") {
+	if e.boxed || !strings.HasSuffix(name, ".toml") {
 		d, err := profiles.Lookup(name)
 		return d.Profile, err == nil
 	}

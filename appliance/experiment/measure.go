@@ -54,7 +54,10 @@ func (e *Experiment) Measure(ctx context.Context, s *Store, p Place, next func(i
 	return errors.Join(err, restore())
 }
 
-const leaseTTL = "2m"
+const (
+	leaseTTL   = "2m"
+	leaseLeast = 5 * time.Second // the shortest that a box gives
+)
 
 // borrow takes the lease of a shared box, keeps it, and remembers how the box
 // was.
@@ -63,7 +66,8 @@ func (p Place) borrow(ctx context.Context, name string) (restore func() error, e
 		return func() error { return nil }, nil
 	}
 	lease := map[string]string{"purpose": "experiment " + name, "ttl": leaseTTL}
-	if err := p.Box.Call(ctx, http.MethodPut, "/lease", lease, nil); err != nil {
+	release, err := p.lease(ctx, lease)
+	if err != nil {
 		return nil, err
 	}
 	keep, stop := context.WithCancel(ctx)
@@ -83,18 +87,38 @@ func (p Place) borrow(ctx context.Context, name string) (restore func() error, e
 	var proxies appliance.PEPState
 	err = errors.Join(p.Box.Call(ctx, http.MethodGet, p.path("/link", nil), nil, &want), p.Box.Call(ctx, http.MethodGet, p.path("/pep", nil), nil, &proxies))
 	after := context.WithoutCancel(ctx)
-	release := func() error {
+	giveBack := func() error {
 		stop()
 		work.Wait()
-		return p.Box.Call(after, http.MethodDelete, "/lease", nil, nil)
+		return release(after)
 	}
 	if err != nil {
-		return nil, errors.Join(err, release())
+		return nil, errors.Join(err, giveBack())
 	}
 	return func() error {
 		return errors.Join(p.Box.Call(after, http.MethodPut, p.path("/pep", nil), proxies.Want, nil),
-			p.Box.Call(after, http.MethodPut, p.path("/link", nil), want, nil), release())
+			p.Box.Call(after, http.MethodPut, p.path("/link", nil), want, nil), giveBack())
 	}, nil
+}
+
+// lease takes the lease. Who held it before holds it again afterwards, for as
+// long as it had been.
+func (p Place) lease(ctx context.Context, wish map[string]string) (release func(context.Context) error, err error) {
+	var me struct{ Name string }
+	var was struct {
+		Held            bool
+		Holder, Purpose string
+		Until           time.Time
+	}
+	err = errors.Join(p.Box.Call(ctx, http.MethodGet, "/session", nil, &me), p.Box.Call(ctx, http.MethodGet, "/lease", nil, &was),
+		p.Box.Call(ctx, http.MethodPut, "/lease", wish, nil))
+	return func(ctx context.Context) error {
+		left := time.Until(was.Until).Round(time.Second)
+		if !was.Held || was.Holder != me.Name || left < leaseLeast {
+			return p.Box.Call(ctx, http.MethodDelete, "/lease", nil, nil)
+		}
+		return p.Box.Call(ctx, http.MethodPut, "/lease", map[string]string{"purpose": was.Purpose, "ttl": fmt.Sprintf("%ds", int(left.Seconds()))}, nil)
+	}, err
 }
 
 // path is a path of the API with the pair.

@@ -20,8 +20,10 @@ type Plan struct {
 	Text     string            `json:"text"`               // the document
 	Profiles map[string]string `json:"profiles,omitempty"` // the files that it names
 	Quick    bool              `json:"quick,omitempty"`
-	Command  string            `json:"command"` // that repeats it
-	Version  string            `json:"version"` // of farlink
+	Pair     string            `json:"pair,omitempty"` // of the box that makes it itself
+	By       string            `json:"by,omitempty"`   // who asked the box
+	Command  string            `json:"command"`        // that repeats it
+	Version  string            `json:"version"`        // of farlink
 	Kernel   string            `json:"kernel"`
 	Begun    time.Time         `json:"begun"`
 }
@@ -123,7 +125,17 @@ func (s *Store) Record(c Cell) (r Record, ok bool) {
 func (s *Store) Keep(r Record) error { return s.save(filepath.Join("cells", r.ID()+".json"), r) }
 
 // Records returns what the cells found, as far as they were measured.
-func (s *Store) Records(cells []Cell) (records []Record) {
+func (s *Store) Records(cells []Cell) []Record { return Records(s.dir, cells) }
+
+// ReadPlan reads the plan of an experiment's directory.
+func ReadPlan(dir string) (p Plan, err error) {
+	err = (&Store{dir: dir}).load("plan.json", &p)
+	return p, err
+}
+
+// Records reads what the cells found out of an experiment's directory.
+func Records(dir string, cells []Cell) (records []Record) {
+	s := &Store{dir: dir}
 	for _, c := range cells {
 		if r, ok := s.Record(c); ok {
 			records = append(records, r)

@@ -152,6 +152,9 @@ func config(o Options, token string) string {
 	if o.Memory != 0 {
 		fmt.Fprintf(&b, "memory = %q\n", o.Memory)
 	}
+	for _, end := range []struct{ side, address string }{{"a", "10.77.0.1"}, {"b", "10.77.0.2"}} {
+		fmt.Fprintf(&b, "\n[pairs.hosts.%s]\naddress = %q\nnetns = %q\n", end.side, end.address, namespace(o.Name, end.side))
+	}
 	fmt.Fprintf(&b, "\n[pairs.boot]\nprofile = %q\nseed = %d\n", o.Profile, o.Seed)
 	if o.PEP {
 		fmt.Fprint(&b, "\n[pairs.pep]\nnear = true\nfar = true\nenabled = true\nhandshake = \"deferred\"\n\n[pairs.pep.wan]\ncongestion = \"xlayer\"\n")

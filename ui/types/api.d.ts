@@ -183,6 +183,23 @@ export interface Event {
   word?: string
 }
 
+export interface ExperimentWish {
+  /** Or one of your own, as TOML (docs/bench.md). Without either the one of that id goes on. */
+  document?: string
+  /** running when not given. */
+  phase?: "running" | "stopped"
+  /** See whether it works: one profile, one repetition, 3 s each, nothing expected. */
+  quick?: boolean
+  /** Name of one that comes with farlink. */
+  shipped?: string
+}
+
+export interface Experiments {
+  /** The newest first. */
+  experiments: (State)[]
+  shipped: (ShippedExperiment)[]
+}
+
 export interface Fault {
   delay?: string
   factor?: number
@@ -606,6 +623,15 @@ export interface SessionState {
   scope: "none" | "read" | "drive" | "admin"
 }
 
+export interface ShippedExperiment {
+  about: string
+  /** How many measurements it has. */
+  cells: number
+  /** About how long it takes. */
+  length_s: number
+  name: string
+}
+
 export interface Split {
   client: string
   down_bytes: number
@@ -617,6 +643,33 @@ export interface Split {
   to_client: LegState
   to_server: LegState
   up_bytes: number
+}
+
+export interface State {
+  about?: string
+  begun: string
+  /** Who began it. */
+  by?: string
+  /** How many measurements there are. */
+  cells: number
+  /** Why it stopped, when nobody asked it to. */
+  error?: string
+  /** Chosen by who began it. */
+  id: string
+  /** About how long it takes yet. */
+  left_s?: number
+  /** How many are done. */
+  measured: number
+  /** As its document says. */
+  name: string
+  /** The cell under way. */
+  now?: string
+  pair?: string
+  /** How many of them did not fail. */
+  passed: number
+  phase: "running" | "ended" | "stopped"
+  /** Cut down to see whether it works. */
+  quick?: boolean
 }
 
 export interface Status {
