@@ -5,12 +5,13 @@ import (
 	"io"
 	"net/netip"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"farlink/emulator/link"
-	"farlink/profiles"
+	"farlink/profiles/document"
 )
 
 // Config is the configuration file of `farlink serve`. What each key means
@@ -84,16 +85,13 @@ func readSmall(path string) ([]byte, error) {
 
 // ParseConfig reads a configuration and fills in what it does not say.
 func ParseConfig(text []byte) (c Config, bad Problems) {
-	for _, p := range profiles.ReadTOML(text, &c) {
-		if p.Level == profiles.Error {
-			bad = append(bad, p)
-		}
+	r := &document.Reader{}
+	r.Table("", r.TOML(text), reflect.ValueOf(&c).Elem())
+	if len(r.Problems) == 0 {
+		c.fill()
+		c.check(r.Report)
 	}
-	if len(bad) > 0 {
-		return c, bad
-	}
-	c.fill()
-	return c, c.check()
+	return c, r.Sorted()
 }
 
 func (c *Config) fill() {
@@ -134,9 +132,8 @@ var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 var pairName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// check lists everything wrong with the configuration.
-func (c *Config) check() (bad Problems) {
-	say := func(path, got, want string) { bad = append(bad, Problem{Path: path, Got: got, Want: want}) }
+// check says everything that is wrong with the configuration.
+func (c *Config) check(say link.Report) {
 	if !tokenName.MatchString(c.Name) { // directories are named after it
 		say("name", fmt.Sprintf("%q", c.Name), "1 to 64 letters, digits, dots, dashes or underscores")
 	}
@@ -182,7 +179,6 @@ func (c *Config) check() (bad Problems) {
 			say(path+"secret", fmt.Sprintf("%d characters", len(t.Secret)), "at least 16")
 		}
 	}
-	return bad
 }
 
 func (a APIConfig) check(say link.Report) {

@@ -92,26 +92,26 @@ b = "x"
 name = "two"
 a = "v"
 b = "w"
-`, `name: got "../x", want 1 to 64 letters, digits, dots, dashes or underscores
-api.listen: got "nowhere", want an address with a port, such as "127.0.0.1:8080"
-pairs[0].name: got "UP", want 1 to 32 of a to z, 0 to 9 and -
-pairs[0].b: got "x", which is pairs[0].a, want a port of its own
-pairs[0].fallback: got "emulate", want bypass or cut
-pairs[0].fail_after: got 1ms, want 100ms to 10s
-pairs[0].memory: got 1kB, want at least 1MB
-pairs[0].mtu: got 10000, want 68 to 9202, or 0 to keep what the ports have
-pairs[0].hosts.a.address: got "phone", want an IP address: both ends, or neither
-pairs[0].hosts.b.address: got "", want an IP address: both ends, or neither
-pairs[0].hosts.b.netns: got nothing, want the namespace that has the address: in the box's own one the traffic would not go over the ports
-pairs[1].a: got nothing, want the name of an interface
-pairs[1].b: got "x", which is pairs[0].b, want a port of its own
-pairs[2].name: got "two" once more, want a name of its own`},
-		{"types", "name = 3\n[[pairs]]\nmtu = \"big\"\nmemory = \"lots\"\n", `1: name: got 3, want text in quotes
-3: pairs[0].mtu: got "big", want a whole number
-4: pairs[0].memory: got size "lots": unknown unit "lots", want "2MB" (B, kB, MB, GB, KiB, MiB, GiB)`},
-		{"token", "pairs = [{a = \"x\", b = \"y\"}]\napi.tokens = [{name = \"\", scope = \"all\", secret = \"short\"}]\n", `api.tokens[0].name: got "", want 1 to 64 letters, digits, dots, dashes or underscores
-api.tokens[0].scope: got "all", want read, drive or admin
-api.tokens[0].secret: got 5 characters, want at least 16`},
+`, `2:1: name: got "../x", want 1 to 64 letters, digits, dots, dashes or underscores
+4:1: api.listen: got "nowhere", want an address with a port, such as "127.0.0.1:8080"
+6:1: pairs[0].name: got "UP", want 1 to 32 of a to z, 0 to 9 and -
+8:1: pairs[0].b: got "x", which is pairs[0].a, want a port of its own
+9:1: pairs[0].fallback: got "emulate", want bypass or cut
+10:1: pairs[0].fail_after: got 1ms, want 100ms to 10s
+11:1: pairs[0].memory: got 1kB, want at least 1MB
+12:1: pairs[0].mtu: got 10000, want 68 to 9202, or 0 to keep what the ports have
+13:15: pairs[0].hosts.a.address: got "phone", want an IP address: both ends, or neither
+13:1: pairs[0].hosts.b.address: got "", want an IP address: both ends, or neither
+13:1: pairs[0].hosts.b.netns: got nothing, want the namespace that has the address: in the box's own one the traffic would not go over the ports
+14:1: pairs[1].a: got nothing, want the name of an interface
+16:1: pairs[1].b: got "x", which is pairs[0].b, want a port of its own
+18:1: pairs[2].name: got "two" once more, want a name of its own`},
+		{"types", "name = 3\n[[pairs]]\nmtu = \"big\"\nmemory = \"lots\"\n", `1:1: name: got 3, want text in quotes
+3:1: pairs[0].mtu: got "big", want a whole number
+4:1: pairs[0].memory: got size "lots": unknown unit "lots", want "2MB" (B, kB, MB, GB, KiB, MiB, GiB)`},
+		{"token", "pairs = [{a = \"x\", b = \"y\"}]\napi.tokens = [{name = \"\", scope = \"all\", secret = \"short\"}]\n", `2:16: api.tokens[0].name: got "", want 1 to 64 letters, digits, dots, dashes or underscores
+2:27: api.tokens[0].scope: got "all", want read, drive or admin
+2:42: api.tokens[0].secret: got 5 characters, want at least 16`},
 	}
 	for _, c := range cases {
 		_, problems := ParseConfig([]byte(c.text))

@@ -57,7 +57,7 @@ func TestStoreAfterKill(t *testing.T) {
 		t.Errorf("%v", entries)
 	}
 	os.WriteFile(s.Path("bad.json"), []byte("{"), 0o600)
-	if _, err := s.Load("bad.json", new(int)); err == nil || !strings.Contains(err.Error(), "bad.json: 1: got unexpected end of JSON input, want a JSON document; mend it or remove it") {
+	if _, err := s.Load("bad.json", new(int)); err == nil || !strings.Contains(err.Error(), "bad.json: 1:1: got unexpected end of JSON input, want a JSON document; mend it or remove it") {
 		t.Errorf("%v", err)
 	}
 }

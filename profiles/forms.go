@@ -28,9 +28,6 @@ func Fatal(problems []Problem) bool { return document.Fatal(problems) }
 // of profiles.
 func ReadJSON(doc []byte, into any) []Problem { return document.ReadJSON(doc, into) }
 
-// ReadTOML is ReadJSON for TOML.
-func ReadTOML(doc []byte, into any) []Problem { return document.ReadTOML(doc, into) }
-
 // WriteJSON writes a struct with toml tags, as ReadJSON reads it.
 func WriteJSON(from any) []byte { return document.JSON(from) }
 

@@ -111,7 +111,7 @@ func (p *Profile) Merge(patch []byte) (*Profile, []Problem) {
 		return nil, r.Problems
 	}
 	whole := document.Merge(r.JSON(p.JSON()), change).(document.Table)
-	r.Lines = nil // of a document that nobody wrote
+	r.Places = nil // of a document that nobody wrote
 	q := r.profile(whole)
 	return q, r.Problems
 }
@@ -141,7 +141,7 @@ func (r *reader) profile(t document.Table) *Profile {
 		p.Timeline[i].Set = flatten(p.Timeline[i].Set)
 	}
 	c := &reader{unread: r.Problems}
-	c.Lines = r.Lines
+	c.Places = r.Places
 	c.check(p)
 	for _, problem := range c.Problems {
 		if !c.follows(problem) {

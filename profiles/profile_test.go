@@ -33,12 +33,12 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		got = append(got, p.In("bad.toml").String())
 	}
 	want := []string{
-		`bad.toml:2: down: got 5, want a table [down]`,
-		`bad.toml:5: up.mtuu: got unknown key "mtuu", want "mtu" (the nearest known key)`,
-		`bad.toml:7: up.queue.rate: got rate "8Mb": unknown unit "Mb", want "8Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s) or "unlimited"`,
-		`bad.toml:8: up.queue.limit: got 64, want text with a unit, in quotes, such as "500kB", "60packets" or "100ms"`,
-		`bad.toml:10: up.path.delay: got 7200s, want 0..1h`,
-		`bad.toml:12: geo.satellite: got "east", want a number`,
+		`bad.toml:2:1: down: got 5, want a table [down]`,
+		`bad.toml:5:1: up.mtuu: got unknown key "mtuu", want "mtu" (the nearest known key)`,
+		`bad.toml:7:1: up.queue.rate: got rate "8Mb": unknown unit "Mb", want "8Mbit/s" (bit/s, kbit/s, Mbit/s, Gbit/s) or "unlimited"`,
+		`bad.toml:8:1: up.queue.limit: got 64, want text with a unit, in quotes, such as "500kB", "60packets" or "100ms"`,
+		`bad.toml:10:1: up.path.delay: got 7200s, want 0..1h`,
+		`bad.toml:12:1: geo.satellite: got "east", want a number`,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -88,7 +88,7 @@ delay = "250ms"
 		t.Fatalf("problems: %v", problems)
 	}
 	got := problems[0].String()
-	const want = "4: down.queue.limit: got 2MB, want 250ms at 1Gbit/s needs 31MB of queue, limit is 2MB: would cap at 64Mbit/s; raise or omit the limit, or say shallow_queue = true"
+	const want = "4:1: down.queue.limit: got 2MB, want 250ms at 1Gbit/s needs 31MB of queue, limit is 2MB: would cap at 64Mbit/s; raise or omit the limit, or say shallow_queue = true"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

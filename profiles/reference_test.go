@@ -105,8 +105,8 @@ func checkReference(t *testing.T, doc []byte) {
 		}
 	}
 	for _, path := range keysOf("", reflect.TypeFor[Profile]()) {
-		_, ok := r.Lines[path]
-		if _, list := r.Lines[path+"[0]"]; !ok && !list && !strings.HasPrefix(path, "up.") {
+		_, ok := r.Places[path]
+		if _, list := r.Places[path+"[0]"]; !ok && !list && !strings.HasPrefix(path, "up.") {
 			t.Errorf("docs/reference.toml does not have %s", path)
 		}
 	}

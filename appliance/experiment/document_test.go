@@ -83,9 +83,9 @@ metric = "bulk.goodput_bps"
 		all.WriteString(p.String() + "\n")
 	}
 	for _, want := range []string{
-		path + `:1: name: got "A B"`, path + `:2: profiles[0]: got "geo/qirse-st"`, path + `:2: profiles[3]: `, mine + `:3: down.queue.rat`,
-		path + `:3: repetitons: got unknown key "repetitons", want "repetitions"`, path + `:4: baseline`, path + ":5: show[0]",
-		path + ":10: settings[0].overrides.down.queue.rate", path + ":12: settings[0].pep.enabled", "settings[1].name", "settings[1].traffic[0]",
+		path + `:1:1: name: got "A B"`, path + `:2:13: profiles[0]: got "geo/qirse-st"`, path + `:2:59: profiles[3]: `, mine + `:3:1: down.queue.rat`,
+		path + `:3:1: repetitons: got unknown key "repetitons", want "repetitions"`, path + `:4:1: baseline`, path + ":5:9: show[0]",
+		path + ":10:1: settings[0].overrides.down.queue.rate", path + ":12:1: settings[0].pep.enabled", "settings[1].name", "settings[1].traffic[0]",
 		"settings[1].pep.wan.congestion", "traffic[0].rate", "traffic[1].name", "traffic[1].duration", "expect[0].metric", "expect[0]",
 	} {
 		if !strings.Contains(all.String(), want) {

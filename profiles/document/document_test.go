@@ -34,14 +34,19 @@ o = 2026-01-01
 [[l.p]]
 q = 0x1F
 `
-	got := indexLines(doc)
+	got := indexTOML(doc)
 	for path, line := range map[string]int{
 		"a": 1, "b": 2, "b.c": 2, "d e": 3, "f": 7, "f[0]": 8, "f[1]": 8, "f[2]": 9, "f[2].g": 9,
 		"h": 10, "h.i": 11, "h.i.j": 11, "h.i.k": 11, "h.i.k[0]": 11, "l[0]": 12, "l[0].m": 13,
 		"l[1]": 16, "l[1].m": 17, "l[1].n": 18, "l[1].n.o": 19, "l[1].p[0]": 20, "l[1].p[0].q": 21,
 	} {
-		if got[path] != line {
-			t.Errorf("%s: line %d, want %d", path, got[path], line)
+		if got[path].Line != line {
+			t.Errorf("%s: %v, want line %d", path, got[path], line)
+		}
+	}
+	for path, column := range map[string]int{"a": 1, "f[0]": 3, "f[1]": 6, "f[2]": 3, "f[2].g": 5, "h.i": 1, "h.i.j": 6, "h.i.k": 13, "l[1]": 1} {
+		if got[path].Column != column {
+			t.Errorf("%s: %v, want column %d", path, got[path], column)
 		}
 	}
 	if len(got) != 22 {
@@ -112,11 +117,11 @@ func TestTypes(t *testing.T) {
 		`rate = 8`:            `1: rate: got 8, want text with a unit, in quotes, such as "8Mbit/s"`,
 		`delay = "3"`:         `1: delay: got duration "3" has no unit, want "250ms" (ns, us, ms, s, m, h)`,
 		`list = 3`:            `1: list: got 3, want a list [ … ]`,
-		`list = [1, "x"]`:     `1: list[1]: got "x", want a whole number`,
+		`list = [1, "x"]`:     `1:12: list[1]: got "x", want a whole number`,
 		`pair = [1.0]`:        `1: pair: got 1 elements, want 2`,
 		`names = 3`:           `1: names: got 3, want a table [names]`,
 		`table = [1]`:         `1: table: got a list, want a table [table]`,
-		`many = [{deep = 1}]`: `1: many[0].deep: got 1, want text in quotes`,
+		`many = [{deep = 1}]`: `1:10: many[0].deep: got 1, want text in quotes`,
 		`deap = "x"`:          `1: deap: got unknown key "deap", want "deep" (the nearest known key)`,
 		`Plain = 1`:           `want one of deep, text, yes,`,
 		"text = \"" + strings.Repeat("x", 80) + "\"\nyes = \"" + strings.Repeat("y", 80) + "\"": `…, want true or false`,
@@ -179,8 +184,8 @@ func TestMergePatch(t *testing.T) {
 }
 
 func TestProblem(t *testing.T) {
-	p := Problem{Line: 3, Path: "a.b", Got: "1", Want: "2", Level: Warning, Rule: "r"}.In("f.toml")
-	if got, want := fmt.Sprint(p), "f.toml:3: warning: a.b: got 1, want 2 [r]"; got != want {
+	p := Problem{Place: Place{3, 7}, Path: "a.b", Got: "1", Want: "2", Level: Warning, Rule: "r"}.In("f.toml")
+	if got, want := fmt.Sprint(p), "f.toml:3:7: warning: a.b: got 1, want 2 [r]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if Fatal([]Problem{p}) || !Fatal([]Problem{p, {}}) {
@@ -201,8 +206,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// JSON has lines too.
-func TestJSONLines(t *testing.T) {
+// JSON has places too.
+func TestJSONPlaces(t *testing.T) {
 	p := ReadJSON([]byte(`{
   "text": "a: {",
   "list": [1,
@@ -213,9 +218,9 @@ func TestJSONLines(t *testing.T) {
 }`), &thing{})
 	var got []string
 	for _, p := range p {
-		got = append(got, fmt.Sprint(p.Line, " ", p.Path))
+		got = append(got, fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Path))
 	}
-	if want := []string{"4 list[1]", "5 names.a.b", "5 names.c", "7 wrong"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"4:5 list[1]", "5:13 names.a.b", "5:23 names.c", "7:3 wrong"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -40,7 +40,7 @@ func (r *Reader) TOML(doc []byte) Table {
 		p := Problem{Got: err.Error(), Want: "a TOML document"}
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			p.Line, p.Path = at.Position.Line, at.LastKey
+			p.Place, p.Path = Place{at.Position.Line, at.Position.Col}, at.LastKey
 			p.Got = at.Message
 			if p.Got == "" {
 				p.Got = strings.TrimPrefix(err.Error(), "toml: ")
@@ -52,7 +52,7 @@ func (r *Reader) TOML(doc []byte) Table {
 		r.Problems = append(r.Problems, p)
 		return nil
 	}
-	r.Lines = indexLines(string(doc))
+	r.Places = indexTOML(string(doc))
 	return t
 }
 
@@ -64,7 +64,7 @@ func (r *Reader) JSON(doc []byte) Table {
 		r.Report("", show(v), "a JSON object")
 	}
 	if ok {
-		r.Lines = indexJSON(string(doc))
+		r.Places = indexJSON(string(doc))
 	}
 	return t
 }
@@ -87,8 +87,7 @@ func (r *Reader) AnyJSON(doc []byte) any {
 		if errors.As(err, &syntax) {
 			end = syntax.Offset
 		}
-		line := 1 + bytes.Count(doc[:min(int(end), len(doc))], []byte("\n"))
-		r.Problems = append(r.Problems, Problem{Line: line, Got: strconv.Quote(err.Error()), Want: "a JSON document"})
+		r.Problems = append(r.Problems, Problem{Place: placeAt(doc, end), Got: strconv.Quote(err.Error()), Want: "a JSON document"})
 		return nil
 	}
 	return plain(v)
@@ -96,12 +95,12 @@ func (r *Reader) AnyJSON(doc []byte) any {
 
 // refuseDepth reports whether the document is nested too deeply to be read.
 func (r *Reader) refuseDepth(doc []byte) bool {
-	line := tooDeep(string(doc))
-	if line > 0 {
-		r.Problems = append(r.Problems, Problem{Line: line, Got: "tables, lists or dotted keys in each other without end",
+	at := tooDeep(string(doc))
+	if at.Line > 0 {
+		r.Problems = append(r.Problems, Problem{Place: at, Got: "tables, lists or dotted keys in each other without end",
 			Want: "at most " + strconv.Itoa(nestingMost) + " levels"})
 	}
-	return line > 0
+	return at.Line > 0
 }
 
 // Merge is the function MergePatch of RFC 7396, clause 2.

@@ -45,8 +45,8 @@ func (l *Level) UnmarshalText(b []byte) error {
 // there, and what was wanted.
 type Problem struct {
 	File  string `json:"file,omitempty"` // set by who knows it: In
-	Line  int    `json:"line,omitempty"` // from 1; 0 when there is none (JSON documents)
-	Path  string `json:"path"`           // "down.queue.limit", "timeline[2].at"
+	Place        // where in it; zero when there is none
+	Path  string `json:"path"` // "down.queue.limit", "timeline[2].at"
 	Got   string `json:"got"`
 	Want  string `json:"want"`
 	Level Level  `json:"level"`
@@ -59,8 +59,8 @@ func (p Problem) In(file string) Problem {
 	return p
 }
 
-// String writes the problem as "file:line: path: got X, want Y"; a warning
-// says so after the position.
+// String writes the problem as "file:line:column: path: got X, want Y"; a
+// warning says so after the position.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.File != "" {
@@ -68,6 +68,9 @@ func (p Problem) String() string {
 	}
 	if p.Line > 0 {
 		fmt.Fprintf(&b, "%d:", p.Line)
+	}
+	if p.Column > 0 {
+		fmt.Fprintf(&b, "%d:", p.Column)
 	}
 	if b.Len() > 0 {
 		b.WriteByte(' ')
@@ -98,7 +101,7 @@ func Fatal(problems []Problem) bool {
 // Reader reads one document and collects its problems.
 type Reader struct {
 	Problems []Problem
-	Lines    map[string]int // of keys and tables, by path
+	Places   map[string]Place // of keys and tables, by path
 }
 
 // Report adds an error at path.
@@ -106,9 +109,9 @@ func (r *Reader) Report(path, got, want string) {
 	r.Add(Problem{Path: path, Got: got, Want: want})
 }
 
-// Add adds a problem; the line follows from its path.
+// Add adds a problem; its place follows from its path.
 func (r *Reader) Add(p Problem) {
-	p.Line = lineOf(r.Lines, p.Path)
+	p.Place = placeOf(r.Places, p.Path)
 	if p.Got == "" {
 		p.Got = "nothing"
 	}
@@ -142,17 +145,17 @@ func Join(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// lineOf returns the line of the key at path, or of the nearest Table that
+// placeOf returns the place of the key at path, or of the nearest table that
 // encloses it.
-func lineOf(lines map[string]int, path string) int {
+func placeOf(places map[string]Place, path string) Place {
 	for path != "" {
-		if n, ok := lines[path]; ok {
-			return n
+		if at, ok := places[path]; ok {
+			return at
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
 	}
-	if len(lines) > 0 {
-		return 1
+	if len(places) > 0 {
+		return Place{1, 1}
 	}
-	return 0
+	return Place{}
 }

@@ -32,17 +32,19 @@ func Unread(doc []byte, err error) (Problem, bool) {
 	switch {
 	case errors.As(err, &kind):
 		return Problem{
-			Line: lineAt(doc, kind.Offset), Path: keys(kind.Field),
+			Place: placeAt(doc, kind.Offset), Path: keys(kind.Field),
 			Got: strings.TrimPrefix(kind.Value, "number "), Want: takes(kind.Type),
 		}, true
 	case errors.As(err, &syntax):
-		return Problem{Line: lineAt(doc, syntax.Offset), Got: syntax.Error(), Want: "a JSON document"}, true
+		return Problem{Place: placeAt(doc, syntax.Offset), Got: syntax.Error(), Want: "a JSON document"}, true
 	}
 	return Problem{}, false
 }
 
-func lineAt(doc []byte, offset int64) int {
-	return 1 + bytes.Count(doc[:min(max(offset, 0), int64(len(doc)))], []byte("\n"))
+// placeAt returns the place of what ends at an offset.
+func placeAt(doc []byte, offset int64) Place {
+	before := doc[:min(max(offset, 0), int64(len(doc)))]
+	return Place{1 + bytes.Count(before, []byte("\n")), max(1, len(before)-1-bytes.LastIndexByte(before, '\n'))}
 }
 
 // keys leaves out of the path of a field the structs embedded on the way,

@@ -26,18 +26,18 @@ func TestUnmarshalSaysWhatIsWanted(t *testing.T) {
 		Own own `json:"own"`
 	}
 	for doc, want := range map[string]string{
-		`{"seed": 18446744073709551616}`: "1: seed: got 18446744073709551616, want a whole number from 0 to 18446744073709551615, in plain digits",
-		`{"seed": 1e3}`:                  "1: seed: got 1e3, want a whole number from 0 to 18446744073709551615, in plain digits",
-		"{\n\"count\": 200}":             "2: count: got 200, want a whole number from -128 to 127, in plain digits",
-		`{"share": 1e999}`:               "1: share: got 1e999, want a number that 64 bits can hold",
-		`{"name": 3}`:                    "1: name: got number, want text in quotes",
-		`{"on": "yes"}`:                  "1: on: got string, want true or false",
-		`{"list": {}}`:                   "1: list: got object, want a list",
-		`{"table": {"port": 65536}}`:     "1: table.port: got 65536, want a whole number from 0 to 65535, in plain digits",
-		"{\n\n\"table\": []}":            "3: table: got array, want an object",
+		`{"seed": 18446744073709551616}`: "1:29: seed: got 18446744073709551616, want a whole number from 0 to 18446744073709551615, in plain digits",
+		`{"seed": 1e3}`:                  "1:12: seed: got 1e3, want a whole number from 0 to 18446744073709551615, in plain digits",
+		"{\n\"count\": 200}":             "2:12: count: got 200, want a whole number from -128 to 127, in plain digits",
+		`{"share": 1e999}`:               "1:15: share: got 1e999, want a number that 64 bits can hold",
+		`{"name": 3}`:                    "1:10: name: got number, want text in quotes",
+		`{"on": "yes"}`:                  "1:12: on: got string, want true or false",
+		`{"list": {}}`:                   "1:10: list: got object, want a list",
+		`{"table": {"port": 65536}}`:     "1:24: table.port: got 65536, want a whole number from 0 to 65535, in plain digits",
+		"{\n\n\"table\": []}":            "3:10: table: got array, want an object",
 		`{"own": "x"}`:                   "no good",
-		"{\n\"seed\": 1\n":               "3: got unexpected end of JSON input, want a JSON document",
-		"{\"seed\": 1}\nx":               "2: got invalid character 'x' after top-level value, want a JSON document",
+		"{\n\"seed\": 1\n":               "3:1: got unexpected end of JSON input, want a JSON document",
+		"{\"seed\": 1}\nx":               "2:1: got invalid character 'x' after top-level value, want a JSON document",
 	} {
 		err := Unmarshal([]byte(doc), &into)
 		if err == nil || err.Error() != want {

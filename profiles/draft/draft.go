@@ -33,6 +33,7 @@ const (
 	asHalf            // half of a duration: of a round trip, each way
 	asPercent         // a share
 	asWhole           // 50
+	asPattern         // "DDDSU"; FDD is none
 )
 
 // Kinds lists the kinds of links, with what each is.
@@ -140,6 +141,11 @@ func (q *Question) read(text string) (any, error) {
 	case asHalf:
 		d, err := link.ParseDuration(text)
 		return (d / 2).String(), err
+	case asPattern:
+		if strings.EqualFold(text, "FDD") {
+			return "", nil
+		}
+		return strings.ToUpper(text), nil
 	}
 	return text, nil
 }

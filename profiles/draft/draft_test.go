@@ -6,6 +6,7 @@ import (
 
 	"farlink/emulator"
 	"farlink/emulator/link"
+	"farlink/profiles"
 )
 
 // The defaults of every kind make a profile without a problem, and a link.
@@ -30,13 +31,33 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// One word for one thing: a kind is called as the family of shipped profiles
+// of its like, and every family can be begun.
+func TestKindsAreFamilies(t *testing.T) {
+	families := map[string]bool{}
+	for _, name := range profiles.Names() {
+		if family, _, ok := strings.Cut(name, "/"); ok && family != "seed" {
+			families[family] = true
+		}
+	}
+	for _, kind := range Kinds() {
+		if !families[kind] {
+			t.Errorf("kind %s is no family of the library", kind)
+		}
+		delete(families, kind)
+	}
+	if len(families) > 0 {
+		t.Errorf("no kind for %v", families)
+	}
+}
+
 // What is wrong is said, and the question stays.
 func TestAnswers(t *testing.T) {
 	d := New()
-	if err := d.Answer("tin can"); err == nil || !strings.Contains(err.Error(), "want one of line, geo") {
+	if err := d.Answer("tin can"); err == nil || !strings.Contains(err.Error(), "want one of terrestrial, geo") {
 		t.Errorf("kind: %v", err)
 	}
-	for _, a := range []string{"line", "lab/x"} {
+	for _, a := range []string{"terrestrial", "lab/x"} {
 		if err := d.Answer(a); err != nil {
 			t.Fatal(err)
 		}

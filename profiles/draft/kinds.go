@@ -34,13 +34,13 @@ var (
 		"terminal_processing": "10ms", "gateway_processing": "15ms"}
 )
 
-// kinds are those that can be asked for.
+// kinds are those that can be asked for, by the names of the shipped families.
 var kinds = []kind{
-	{"line", table{"about": "A line of constant rate and delay."},
+	{"terrestrial", table{"about": "A line of constant rate and delay."},
 		join(rates, trip, losses)},
 	{"geo", table{"about": "A geostationary satellite link of constant rate.", "geo": processing},
 		join(sites, rates, losses)},
-	{"dvb-rcs", table{"about": "A DVB-RCS2 terminal: it asks for capacity across the satellite.", "geo": processing,
+	{"dvbrcs", table{"about": "A DVB-RCS2 terminal: it asks for capacity across the satellite.", "geo": processing,
 		"down": table{"queue": table{"rate": "20Mbit/s"}}, "dama": table{"station": table{"period": 1}}},
 		join(sites, rates[:1], []Question{
 			ask("Constant rate of the terminal (CRA)", "64kbit/s", asText, "dama.station.cra"),
@@ -63,6 +63,20 @@ var kinds = []kind{
 			ask("SINR up, dB", "14", asNumber, "lte.up.sinr_db"),
 			ask("Speed, km/h", "3", asNumber, "lte.down.speed_kmh", "lte.up.speed_kmh"),
 			ask("Shadowing, dB", "4", asNumber, "lte.down.shadowing_db", "lte.up.shadowing_db"),
+			network,
+		}},
+	{"nr", table{"about": "A device in a 5G cell.",
+		"nr":   table{"request": "10ms", "down": table{"bler": 0.1, "overhead": 0.14}, "up": table{"bler": 0.1, "overhead": 0.08}},
+		"down": table{"queue": table{"limit": "4MiB"}}, "up": table{"queue": table{"limit": "1MiB"}}},
+		[]Question{
+			ask("Numerology (0: 15 kHz, 1: 30 kHz, 2: 60 kHz, 3: 120 kHz)", "1", asWhole, "nr.numerology"),
+			ask("Bandwidth in resource blocks (273 are 100 MHz at 30 kHz)", "273", asWhole, "nr.prb"),
+			ask("Slots of the TDD pattern (D, U, S), or FDD", "DDDSU", asPattern, "nr.pattern"),
+			ask("Share of the cell, percent", "50", asPercent, "nr.share"),
+			ask("SINR down, dB", "20", asNumber, "nr.down.sinr"),
+			ask("SINR up, dB", "12", asNumber, "nr.up.sinr"),
+			ask("Layers down", "2", asWhole, "nr.down.layers"),
+			ask("Layers up", "1", asWhole, "nr.up.layers"),
 			network,
 		}},
 	{"wlan", table{"about": "A wireless LAN: shadowing, and tries again."},

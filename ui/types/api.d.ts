@@ -462,6 +462,7 @@ export interface Policy {
 }
 
 export interface Problem {
+  column?: number
   file?: string
   got: string
   level: string

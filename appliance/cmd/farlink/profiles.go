@@ -94,10 +94,13 @@ func validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "validate FILE…", Short: "Check profiles and configurations; show every problem", Args: cobra.MinimumNArgs(1),
 		Long: `validate reads profiles and configurations of ` + "`farlink serve`" + ` (TOML, profiles
-also JSON; "-" is standard input) and shows every problem with its line, where
-it is, what stands there and what is wanted. It fails if there is an error;
-warnings do not fail it.`,
-		Example: "  farlink validate mine.toml\n  farlink validate /etc/farlink/config.toml",
+also JSON; "-" is standard input; the name of a shipped profile is one too) and
+shows every problem with its line and column, where it is, what stands there and
+what is wanted. It fails if there is an error; warnings do not fail it.`,
+		Example: "  farlink validate mine.toml\n  farlink validate /etc/farlink/config.toml\n  farlink validate geo/qirse-sat",
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return profiles.Names(), cobra.ShellCompDirectiveDefault
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			all := []profiles.Problem{}
 			for _, file := range args {
@@ -131,6 +134,13 @@ warnings do not fail it.`,
 
 func validate(in io.Reader, file string) ([]profiles.Problem, error) {
 	text, err := readFile(in, file)
+	if errors.Is(err, os.ErrNotExist) && !looksLikeFile(file) {
+		shipped, unknown := profiles.Lookup(file)
+		if unknown != nil {
+			return nil, fmt.Errorf("%w, and %w", err, unknown)
+		}
+		text, err = shipped.Text, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,10 @@ func TestServeRefuses(t *testing.T) {
 	defer taken.Close()
 	ports := "[[pairs]]\na = \"x0\"\nb = \"x1\"\n"
 	cases := []struct{ name, config, want string }{
-		{"toml", "name = ", `config.toml:1: name: got unexpected EOF; expected value, want a TOML document`},
-		{"unknown key", "stat = \"x\"\n" + ports, `config.toml:1: stat: got unknown key "stat", want "state"`},
-		{"unknown key below", ports + "fallbak = \"cut\"\n", `config.toml:4: pairs[0].fallbak: got unknown key "fallbak", want "fallback"`},
-		{"several", "[api]\nlisten = 8080\n[[pairs]]\na = \"x0\"\nfallback = \"hope\"\nfail_after = \"1ms\"\n", `config.toml:2: api.listen: got 8080, want text`},
+		{"toml", "name = ", `config.toml:1:1: name: got unexpected EOF; expected value, want a TOML document`},
+		{"unknown key", "stat = \"x\"\n" + ports, `config.toml:1:1: stat: got unknown key "stat", want "state"`},
+		{"unknown key below", ports + "fallbak = \"cut\"\n", `config.toml:4:1: pairs[0].fallbak: got unknown key "fallbak", want "fallback"`},
+		{"several", "[api]\nlisten = 8080\n[[pairs]]\na = \"x0\"\nfallback = \"hope\"\nfail_after = \"1ms\"\n", `config.toml:2:1: api.listen: got 8080, want text`},
 		{"no pairs", "", `pairs: got none, want at least one [[pairs]]`},
 		{"same port", "[[pairs]]\na = \"x0\"\nb = \"x0\"\n", `pairs[0].b: got "x0", which is pairs[0].a, want a port of its own`},
 		{"boot profile", ports + "[pairs.boot]\nprofile = \"geo/qirse\"\n", `pair main: boot: profile: got `},
@@ -209,12 +209,12 @@ func TestApplyFiles(t *testing.T) {
 	if out := must(t, "apply", "--lab", l.Name, "--dry-run", good); !strings.Contains(out, "the box would take it") || state(t, l).ETag != "v0" {
 		t.Errorf("dry run: %s", out)
 	}
-	if out, stderr, _ := farlink(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") || !strings.Contains(stderr, "good.toml:1: warning: up.path") {
+	if out, stderr, _ := farlink(t, "apply", "--lab", l.Name, good); !strings.Contains(out, "main: mine@") || !strings.Contains(stderr, "good.toml:1:1: warning: up.path") {
 		t.Errorf("%s%s", out, stderr)
 	}
 	bad := write(t, "bad.toml", "[down.path]\ndelay = 20\n[up]\nfoo = 1\n")
 	_, stderr, status := farlink(t, "apply", "--lab", l.Name, bad)
-	if status != 1 || !strings.Contains(stderr, "bad.toml:2: down.path.delay: got 20, want") || !strings.Contains(stderr, "bad.toml:4: up.foo: got") {
+	if status != 1 || !strings.Contains(stderr, "bad.toml:2:1: down.path.delay: got 20, want") || !strings.Contains(stderr, "bad.toml:4:1: up.foo: got") {
 		t.Errorf("%d %s", status, stderr)
 	}
 	if _, stderr, status := farlink(t, "apply", "--api", l.API, "clear"); status != 1 || !strings.Contains(stderr, "want --token, FARLINK_TOKEN or --lab") {
@@ -247,10 +247,10 @@ func TestStatuses(t *testing.T) {
 		{"serve --config /nowhere/x.toml", 1, "/nowhere/x.toml: no such file"},
 		{"validate", 2, "requires at least 1 arg"},
 		{"validate " + good, 0, "ok"},
-		{"validate " + bad, 1, "bad.toml:2: down.loss.probability: got 2, want"},
-		{"validate " + bad, 1, "bad.toml:7: up.loss.probability: got -1, want"},
-		{"validate " + unknown, 1, `unknown.toml:2: down.loss.foo: got unknown key "foo"`},
-		{"validate " + unknown, 1, `unknown.toml:4: up.bar: got unknown key "bar"`},
+		{"validate " + bad, 1, "bad.toml:2:1: down.loss.probability: got 2, want"},
+		{"validate " + bad, 1, "bad.toml:7:1: up.loss.probability: got -1, want"},
+		{"validate " + unknown, 1, `unknown.toml:2:1: down.loss.foo: got unknown key "foo"`},
+		{"validate " + unknown, 1, `unknown.toml:4:1: up.bar: got unknown key "bar"`},
 		{"validate ../../../docs/config.toml", 0, "ok"},
 		{"status", 1, "want --lab NAME or --api ADDRESS"},
 		{"validate /nowhere", 1, "no such file"},

@@ -5,11 +5,18 @@ import (
 	"strings"
 )
 
-// indexLines returns the line of each key and table of a TOML document that
-// is known to parse: "down.queue.rate" → 12, "timeline[1]" → 30. The library
-// gives positions only for errors of syntax.
-func indexLines(src string) map[string]int {
-	s := scanner{src: src, line: 1, at: map[string]int{}, arrays: map[string]int{}}
+// Place is where something stands in a document: line, and column in bytes,
+// both from 1.
+type Place struct {
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// indexTOML returns the place of each key and table of a TOML document that
+// is known to parse: "down.queue.rate" → 12:1, "timeline[1]" → 30:1. The
+// library gives positions only for errors of syntax.
+func indexTOML(src string) map[string]Place {
+	s := newScanner(src)
 	current := ""
 	for s.blank(true); s.pos < len(s.src); s.blank(true) {
 		before := s.pos
@@ -25,10 +32,10 @@ func indexLines(src string) map[string]int {
 	return s.at
 }
 
-// indexJSON is indexLines for a JSON object, whose grammar differs in the
+// indexJSON is indexTOML for a JSON object, whose grammar differs in the
 // sign between key and value alone.
-func indexJSON(src string) map[string]int {
-	s := scanner{src: src, line: 1, at: map[string]int{}, arrays: map[string]int{}}
+func indexJSON(src string) map[string]Place {
+	s := newScanner(src)
 	if s.blank(true); s.pos < len(s.src) && s.src[s.pos] == '{' {
 		s.group('}', func() { s.pair("") })
 	}
@@ -39,8 +46,17 @@ func indexJSON(src string) map[string]int {
 type scanner struct {
 	src       string
 	pos, line int
-	at        map[string]int
+	at        map[string]Place
 	arrays    map[string]int // elements so far of each array of tables
+}
+
+func newScanner(src string) *scanner {
+	return &scanner{src: src, line: 1, at: map[string]Place{}, arrays: map[string]int{}}
+}
+
+// here returns the place at which the scanner stands.
+func (s *scanner) here() Place {
+	return Place{s.line, s.pos - strings.LastIndexByte(s.src[:s.pos], '\n')}
 }
 
 // blank skips spaces and comments, and line ends too when asked.
@@ -73,7 +89,7 @@ func (s *scanner) skipTo(mark string) {
 // header reads "[a.b]" or "[[a.b]]" and returns the table's path.
 func (s *scanner) header() string {
 	array := strings.HasPrefix(s.src[s.pos:], "[[")
-	line := s.line
+	place := s.here()
 	s.pos++
 	if array {
 		s.pos++
@@ -90,13 +106,13 @@ func (s *scanner) header() string {
 			path += "[" + strconv.Itoa(n-1) + "]"
 		}
 	}
-	s.note(path, line)
+	s.note(path, place)
 	return path
 }
 
-func (s *scanner) note(path string, line int) {
+func (s *scanner) note(path string, at Place) {
 	if _, ok := s.at[path]; !ok {
-		s.at[path] = line
+		s.at[path] = at
 	}
 }
 
@@ -125,10 +141,10 @@ func (s *scanner) keys() []string {
 
 // pair reads "key = value" in the table at path.
 func (s *scanner) pair(path string) {
-	line := s.line
+	place := s.here()
 	for _, k := range s.keys() {
 		path = Join(path, k)
-		s.note(path, line)
+		s.note(path, place)
 	}
 	if s.blank(false); s.pos < len(s.src) && (s.src[s.pos] == '=' || s.src[s.pos] == ':') {
 		s.pos++
@@ -149,7 +165,7 @@ func (s *scanner) value(path string) {
 		n := 0
 		s.group(']', func() {
 			element := path + "[" + strconv.Itoa(n) + "]"
-			s.note(element, s.line)
+			s.note(element, s.here())
 			s.value(element)
 			n++
 		})
@@ -221,9 +237,9 @@ func (s *scanner) skipString(mark string, escapes bool) {
 // ten gigabytes for a document of 200 kB.
 const nestingMost = 32
 
-// tooDeep returns the line at which a document of either kind, which need
-// not parse, nests deeper than nestingMost; 0 if it does not.
-func tooDeep(src string) int {
+// tooDeep returns the place at which a document of either kind, which need
+// not parse, nests deeper than nestingMost; zero if it does not.
+func tooDeep(src string) Place {
 	s := scanner{src: src, line: 1}
 	depth, dots := 0, 0
 	for s.blank(false); s.pos < len(s.src); s.blank(false) {
@@ -244,9 +260,9 @@ func tooDeep(src string) int {
 			s.line++
 		}
 		if max(depth, dots) > nestingMost {
-			return s.line
+			return s.here()
 		}
 		s.pos++
 	}
-	return 0
+	return Place{}
 }
