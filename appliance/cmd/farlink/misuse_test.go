@@ -27,7 +27,7 @@ func TestExitStatuses(t *testing.T) {
 		{"status --watch=maybe", 2, `--watch: got "maybe", want true or false`},
 		{"sim --profile clear --for long", 2, `--for: got "long", want a duration`},
 		{"plot mine.toml", 2, "--profile mine.toml"},
-		{"new no-such-kind", 2, "want one of line, geo"},
+		{"new no-such-kind", 2, "want one of terrestrial, geo"},
 		{"completion bogus", 2, "bogus"},
 		{"help bogus", 2, "bogus"},
 		{"help lab up", 0, ""},

@@ -21,7 +21,7 @@ func TestNew(t *testing.T) {
 		c.SetErr(&said)
 		return said.String(), c.Execute()
 	}
-	if said, err := ask("line", "-o", file); err != nil {
+	if said, err := ask("terrestrial", "-o", file); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	text, err := readFile(nil, file)
@@ -32,7 +32,7 @@ func TestNew(t *testing.T) {
 	if p == nil || len(problems) > 0 || p.Name != "lab/mine" || p.Expect.Down != 0 || p.Up.Queue.Rate.String() != "2Mbit/s" || p.RTT().String() != "600ms" {
 		t.Errorf("%v\n%s", problems, text)
 	}
-	if _, err := ask("line", "-o", file); err == nil {
+	if _, err := ask("terrestrial", "-o", file); err == nil {
 		t.Error("a file that was there is overwritten")
 	}
 	if _, err := ask("tin-can"); err == nil {

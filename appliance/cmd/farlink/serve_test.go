@@ -35,7 +35,7 @@ func TestServeRefuses(t *testing.T) {
 	defer taken.Close()
 	ports := "[[pairs]]\na = \"x0\"\nb = \"x1\"\n"
 	cases := []struct{ name, config, want string }{
-		{"toml", "name = ", `config.toml:1:1: name: got unexpected EOF; expected value, want a TOML document`},
+		{"toml", "name = ", `config.toml:1:7: name: got unexpected EOF; expected value, want a TOML document`},
 		{"unknown key", "stat = \"x\"\n" + ports, `config.toml:1:1: stat: got unknown key "stat", want "state"`},
 		{"unknown key below", ports + "fallbak = \"cut\"\n", `config.toml:4:1: pairs[0].fallbak: got unknown key "fallbak", want "fallback"`},
 		{"several", "[api]\nlisten = 8080\n[[pairs]]\na = \"x0\"\nfallback = \"hope\"\nfail_after = \"1ms\"\n", `config.toml:2:1: api.listen: got 8080, want text`},
