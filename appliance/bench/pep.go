@@ -15,83 +15,17 @@ import (
 
 // PEP lists the cases of the proxies.
 func PEP() []Case {
-	return []Case{{"pep-loss", pepLoss}, {"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-fair", pepFair},
-		{"pep-relay", pepRelay}, {"pep-latency", pepLatency}, {"pep-flows", pepFlows}, {"pep-soak", pepSoak}, {"pep-kill", pepKill}}
+	return []Case{{"pep-loss-1", pepLoss(1)}, {"pep-loss-5", pepLoss(5)}, {"pep-rivals", pepRivals}, {"pep-window", pepWindow},
+		{"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-fair", pepFair}, {"pep-relay", pepRelay},
+		{"pep-latency", pepLatency}, {"pep-flows", pepFlows}, {"pep-soak", pepSoak}, {"pep-kill", pepKill}}
 }
 
 // payload is the part of a full frame that is TCP payload, with timestamps.
 const payload = 1448.0 / 1514
 
-// pepLoss is seed 004: 8 Mbit/s, 500 ms, bit errors. The ideal is what the
-// link carries less what it loses of full frames.
-func pepLoss(ctx context.Context, b *Bench) error {
-	cases := []struct {
-		profile string
-		loss    float64
-	}{{"seed/004", 0}, {"seed/004-ber-1e-7", 0.00121}, {"seed/004-ber-1e-6", 0.01204}}
-	doc, err := shipped(cases[0].profile)
-	if err != nil {
-		return err
-	}
-	r, err := newProxied(ctx, doc, splitting("xlayer"))
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var worst float64
-	for _, c := range cases {
-		if doc, err = shipped(c.profile); err != nil {
-			return err
-		}
-		if _, err := r.Apply(doc); err != nil {
-			return err
-		}
-		for _, streams := range []int{1, 5} {
-			got, err := pull(r.B, r.A, streams, "cubic", 9*time.Second)
-			if err != nil {
-				return err
-			}
-			worst = mbits(got, 2*time.Second)
-			b.atLeast(fmt.Sprintf("%s, %d sessions, of the ideal", c.profile, streams), "%", []float64{100 * worst / (8 * payload * (1 - c.loss))}, 95)
-		}
-	}
-	return pepAgainst(r, b)
-}
-
-// pepAgainst compares, over the last profile, with Hybla in the proxies and
-// with Reno without them.
-func pepAgainst(r *proxied, b *Bench) error {
-	measure := func(control string) (float64, error) {
-		got, err := pull(r.B, r.A, 1, control, 12*time.Second)
-		return mbits(got, 2*time.Second), err
-	}
-	ours, err := measure("cubic")
-	if err != nil {
-		return err
-	}
-	if err := r.path.Configure(splitting("hybla")); err != nil {
-		return err
-	}
-	hybla, err := measure("cubic")
-	if err != nil {
-		return err
-	}
-	if err := r.path.Configure(passing); err != nil {
-		return err
-	}
-	reno, err := measure("reno")
-	b.against("xlayer at a BER of 1e-6", "Mbit/s", "Reno without proxies", []float64{ours}, []float64{reno}, 4)
-	b.against("xlayer at a BER of 1e-6", "Mbit/s", "Hybla in the proxies", []float64{ours}, []float64{hybla}, 2)
-	return err
-}
-
 // pepStart is the times of draft-kuhn-quic-4-sat, by plain TCP clients.
 func pepStart(ctx context.Context, b *Bench) error {
-	doc, err := shipped("geo/quic4sat-large")
-	if err != nil {
-		return err
-	}
-	r, err := newProxied(ctx, doc, splitting("xlayer"))
+	r, err := newProxiedOn(ctx, "geo/quic4sat-large", splitting("xlayer"))
 	if err != nil {
 		return err
 	}
@@ -100,10 +34,7 @@ func pepStart(ctx context.Context, b *Bench) error {
 		profile string
 		most    [3]float64 // seconds for 2, 10 and 100 MB
 	}{{"geo/quic4sat-large", [3]float64{3, 5, 8}}, {"geo/quic4sat-lossy", [3]float64{3, 6, 10}}} {
-		if doc, err = shipped(c.profile); err != nil {
-			return err
-		}
-		if _, err := r.Apply(doc); err != nil {
+		if err := r.turnTo(c.profile); err != nil {
 			return err
 		}
 		for i, size := range []int64{2e6, 10e6, 100e6} {
@@ -148,11 +79,7 @@ func pepStep(ctx context.Context, b *Bench) error {
 
 // pepDAMA is the same over a return link that is granted on demand.
 func pepDAMA(ctx context.Context, b *Bench) error {
-	doc, err := shipped("dvbrcs/seed-004")
-	if err != nil {
-		return err
-	}
-	r, err := newProxied(ctx, doc, splitting("xlayer"))
+	r, err := newProxiedOn(ctx, "dvbrcs/seed-004", splitting("xlayer"))
 	if err != nil {
 		return err
 	}
@@ -169,7 +96,6 @@ func stepped(r link.Rate) ([]byte, error) {
 
 // loaded keeps a stream on the link while f changes it.
 func (p *proxied) loaded(b *Bench, what string, w link.Way, f func() error) error {
-	const settling = 3 * time.Second
 	from, to := p.B, p.A
 	if w == link.Up {
 		from, to = p.A, p.B
@@ -185,7 +111,7 @@ func (p *proxied) loaded(b *Bench, what string, w link.Way, f func() error) erro
 	}
 	defer c.Close()
 	go io.Copy(io.Discard, c)
-	time.Sleep(settling)
+	time.Sleep(3 * time.Second)
 	stop := make(chan struct{})
 	watched := make(chan watch, 1)
 	go func() { watched <- p.watch(w, stop) }()
@@ -240,11 +166,7 @@ func (p *proxied) watch(w link.Way, stop <-chan struct{}) (got watch) {
 
 // pepFair is how evenly flows share the link: Jain's index.
 func pepFair(ctx context.Context, b *Bench) error {
-	doc, err := shipped("geo/quic4sat-medium")
-	if err != nil {
-		return err
-	}
-	r, err := newProxied(ctx, doc, splitting("xlayer"))
+	r, err := newProxiedOn(ctx, "geo/quic4sat-medium", splitting("xlayer"))
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,34 @@ func newProxied(ctx context.Context, doc []byte, c pep.Config) (*proxied, error)
 	return p, nil
 }
 
+// newProxiedOn is newProxied over a profile that is shipped.
+func newProxiedOn(ctx context.Context, profile string, c pep.Config) (*proxied, error) {
+	doc, err := shipped(profile)
+	if err != nil {
+		return nil, err
+	}
+	return newProxied(ctx, doc, c)
+}
+
+// turnTo changes the link over to a profile that is shipped.
+func (p *proxied) turnTo(profile string) error {
+	doc, err := shipped(profile)
+	if err == nil {
+		_, err = p.Apply(doc)
+	}
+	return err
+}
+
+// far is the proxy at the network's side.
+func (p *proxied) far() (far *pep.Process) {
+	p.path.Proxies(func(side string, proxy *pep.Process) {
+		if side == "far" {
+			far = proxy
+		}
+	})
+	return far
+}
+
 // Close takes everything down.
 func (p *proxied) Close() error {
 	err := p.Engine.Close()
