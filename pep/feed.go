@@ -229,8 +229,8 @@ func (p *Proxy) score(c *Config) {
 	if gain == 0 {
 		gain = 1.25
 	}
-	if told.Framed {
-		gain *= 2 // xlayer.bpf.c
+	if told.Carry > 0 && !told.Demand {
+		gain *= 2 // cwnd.Follower
 	}
 	var sum, rtt float64
 	flows := 0
@@ -241,7 +241,7 @@ func (p *Proxy) score(c *Config) {
 		}
 		flows++
 		sum += float64(i.Snd_cwnd) * float64(i.Snd_mss+66) / gain
-		rtt = float64(i.Min_rtt) / 1e6
+		rtt = float64(i.Min_rtt)/1e6 + told.Wait.Seconds()
 	}
 	if want := float64(told.Rate) / 8 * rtt; flows > 0 && told.At != 0 && want > 0 {
 		p.oracle.add(math.Abs(sum-want) / want)

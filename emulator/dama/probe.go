@@ -22,6 +22,7 @@ func (s *Station) Capacity(now link.Time) link.Capacity {
 	n := link.Capacity{
 		Version: s.version, Rate: s.rate(s.slots), NextAt: c.next, Queue: link.Size(s.room.Bytes()),
 		RTT:  2*c.cfg.Hop + c.cfg.Superframe/2,
+		Room: s.room.Bears(), OnDemand: s.terminal().maxRate > 0 || s.terminal().maxVol > 0, Loop: s.loop(),
 		Mode: strconv.Itoa(s.wave.ID) + " " + s.wave.Name,
 	}
 	n.NextRate = n.Rate
@@ -30,6 +31,16 @@ func (s *Station) Capacity(now link.Time) link.Capacity {
 		n.NextRate = s.rate(c.grants[c.tick%uint64(len(c.grants))][s.id].Slots)
 	}
 	return n
+}
+
+// loop is how long packets wait for what is asked for on their account: one
+// signalling latency, unless the agent asks ahead of them or nothing is asked.
+func (s *Station) loop() link.Duration {
+	t := s.terminal()
+	if t.ahead || t.maxRate == 0 && t.maxVol == 0 {
+		return 0
+	}
+	return link.Duration(s.c.latency) * s.c.cfg.Superframe
 }
 
 // Probes yields the station's figures and the carrier's.

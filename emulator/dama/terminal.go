@@ -26,7 +26,8 @@ type terminal struct {
 	source  source // of a background terminal
 	limit   int64  // of its backlog
 
-	period int // of request slots, superframes; 0 none
+	ahead  bool // asks for what will have arrived, not for what waits
+	period int  // of request slots, superframes; 0 none
 	piggy  bool
 	tries  int    // contention bursts without an answer
 	due    uint64 // superframe from which it may send one (calling, asking) or is logged on (waiting)
@@ -56,6 +57,7 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, ncc.Terms) {
 			flight:  make([]int64, c.latency),
 		},
 		id: len(c.terminals), room: room,
+		ahead:  s.RBDC > 0 && s.Agent == "predict",
 		period: s.Period, piggy: s.Piggy,
 		state: on, byNeed: s.Logon == "traffic",
 		leave: uint64(s.Leave / c.cfg.Superframe),

@@ -169,7 +169,7 @@ func (s *Server) Capacity(now link.Time) link.Capacity {
 	e := *n.at(now)
 	_, bytes := s.Held()
 	rate := link.Rate(e.rate)
-	return link.Capacity{Version: uint64(e.number) + 1, Rate: rate, NextAt: e.end, NextRate: rate, Queue: link.Size(bytes)}
+	return link.Capacity{Version: uint64(e.number) + 1, Rate: rate, NextAt: e.end, NextRate: rate, Queue: link.Size(bytes), Room: s.room.Bears()}
 }
 
 // Probes yields the epoch and what it means for rate and queue.

@@ -71,6 +71,9 @@ type Capacity struct {
 	Most     Rate     // the highest that may ever be granted; 0 when that is not known
 	RTT      Duration // propagation and framing both ways, without queueing
 	Queue    Size     // waiting for capacity now
+	Room     Size     // how much may wait before some of it is lost or marked; 0 when that is not known
+	OnDemand bool     // what is granted follows what is asked for, long after it
+	Loop     Duration // how long packets must wait since capacity is asked for on their account; 0 where it is asked for ahead
 	Mode     string   // MODCOD, CQI/MCS or "" where there is none
 }
 

@@ -287,7 +287,7 @@ func (s *Server) Capacity(now link.Time) link.Capacity {
 		rate = s.c.rate(s.way, row)
 	}
 	return link.Capacity{Version: uint64(now/link.Time(shadowSlot)) + 1, Rate: rate, NextAt: link.Never, NextRate: rate,
-		RTT: 2 * (link.Duration(s.slot) + 2*s.c.Processing), Queue: link.Size(bytes), Mode: modes[index]}
+		RTT: 2 * (link.Duration(s.slot) + 2*s.c.Processing), Queue: link.Size(bytes), Room: s.room.Bears(), Mode: modes[index]}
 }
 
 // modes name the CQIs.

@@ -52,6 +52,8 @@ func newCoDel(c *CoDelConfig) *codel {
 	return d
 }
 
+func (d *codel) bears(rate link.Rate) int64 { return int64(rate.Bytes(d.target)) }
+
 func (d *codel) arrive(link.Packet, *Room) verdict { return keep }
 
 // leave is RFC 8289 section 5.5 packet by packet.

@@ -51,6 +51,8 @@ func newPIE(c *PIEConfig, draw link.Draw) *pie {
 	return d
 }
 
+func (d *pie) bears(rate link.Rate) int64 { return int64(rate.Bytes(d.target)) }
+
 // catchUp does the updates that fell due before now. Between two calls
 // nothing came and nothing went, so the queue stood as it stands.
 func (d *pie) catchUp(now link.Time, waits float64) {

@@ -61,6 +61,8 @@ func newRED(c Config, draw link.Draw) *red {
 	return r
 }
 
+func (r *red) bears(link.Rate) int64 { return int64(r.least) }
+
 func (r *red) arrive(p link.Packet, q *Room) verdict {
 	r.update(p.When, q)
 	switch {

@@ -23,6 +23,8 @@ type discipline interface {
 	// inherit takes over the state of the discipline before it.
 	inherit(old discipline)
 	probes(yield func(link.Probe))
+	// bears is how many bytes may stand without a signal.
+	bears(rate link.Rate) int64
 }
 
 // Room is where packets wait for a server: a FIFO with limit and discipline.
@@ -78,6 +80,23 @@ func (r *Room) ServeAt(rate int64) {
 func (r *Room) fits(size uint16) bool {
 	return r.fifo.Len() < r.maxPackets && r.fifo.Bytes()+int(size) <= r.maxBytes &&
 		(r.maxLine == math.MaxInt64 || r.line+r.framing.Line(size) <= r.maxLine)
+}
+
+// Bears is how many bytes may wait before some are lost or marked: full
+// packets where the limit counts packets. 0 is any number.
+func (r *Room) Bears() link.Size {
+	const full = 1514
+	bears := min(int64(r.maxBytes), r.maxLine)
+	if r.maxPackets < math.MaxInt/full {
+		bears = min(bears, int64(r.maxPackets)*full)
+	}
+	if r.aqm != nil {
+		bears = min(bears, r.aqm.bears(link.Rate(r.rate)))
+	}
+	if bears == math.MaxInt64 {
+		return 0
+	}
+	return link.Size(bears)
 }
 
 // Join lets p wait, or loses it or what is at the head.

@@ -78,3 +78,26 @@ func TestRoomNoAllocs(t *testing.T) {
 		}
 	}
 }
+
+// TestBears: 25 full packets; 30000 bytes; 20 ms and CoDel's 5 ms of 8 Mbit/s;
+// a twelfth of 60000 bytes, where RED begins; any number.
+func TestBears(t *testing.T) {
+	const rate = 8 * link.MegabitPerSecond
+	for _, c := range []struct {
+		config Config
+		want   link.Size
+	}{
+		{Config{Rate: rate, Limit: Limit{Packets: 25}}, 25 * 1514},
+		{Config{Rate: rate, Limit: Limit{Bytes: 30000}}, 30000},
+		{Config{Rate: rate, Limit: Limit{Time: 20 * link.Millisecond}}, 20000},
+		{Config{Rate: rate, Limit: Limit{Bytes: 30000}, Discipline: "codel"}, 5000},
+		{Config{Rate: rate, Limit: Limit{Bytes: 60000}, Discipline: "red"}, 5000},
+		{Config{Rate: rate, Limit: Limit{Bytes: 30000}, Discipline: "pie"}, 15000},
+		{Config{}, 0},
+	} {
+		r := NewRoom(c.config, link.NewDraw(1, "room"))
+		if got := r.Bears(); got != c.want {
+			t.Errorf("%+v bears %d, want %d", c.config, got, c.want)
+		}
+	}
+}

@@ -285,7 +285,7 @@ func (c *Carrier) Capacity(now link.Time) link.Capacity {
 	a, sky := c.look(now)
 	_, bytes := c.Held()
 	v := link.Capacity{Version: a.changes + 1, Rate: c.rate(&a), NextAt: link.Never, NextRate: c.rate(&a),
-		RTT: c.last.length, Queue: link.Size(bytes), Mode: a.mode()}
+		RTT: c.last.length, Queue: link.Size(bytes), Room: c.room.Bears(), Mode: a.mode()}
 	for len(a.ladder) > 1 && a.measured() <= now {
 		at := a.effect()
 		if a.step(&sky); a.changes+1 != v.Version {

@@ -209,7 +209,7 @@ func (d *Delivery) Inherit(_ link.Time, old link.Stage) {
 func (d *Delivery) Capacity(link.Time) link.Capacity {
 	_, bytes := d.Held()
 	rate := link.Rate(d.room.Rate())
-	return link.Capacity{Version: 1, Rate: rate, NextAt: link.Never, NextRate: rate, Queue: link.Size(bytes)}
+	return link.Capacity{Version: 1, Rate: rate, NextAt: link.Never, NextRate: rate, Queue: link.Size(bytes), Room: d.room.Bears()}
 }
 
 // Probes yields what waits.

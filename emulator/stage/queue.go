@@ -226,7 +226,7 @@ func (q *Queue) Capacity(now link.Time) link.Capacity {
 	if q.stalled {
 		rate = 1 // next to nothing: zero would say unlimited
 	}
-	c := link.Capacity{Version: q.version, Rate: rate, NextAt: q.change, NextRate: rate, Queue: link.Size(bytes)}
+	c := link.Capacity{Version: q.version, Rate: rate, NextAt: q.change, NextRate: rate, Queue: link.Size(bytes), Room: q.room.Bears()}
 	if q.change != link.Never && q.change > now {
 		step, _ := q.cursor.trace.at(q.change)
 		c.NextRate = link.Rate(q.own)

@@ -236,24 +236,25 @@ func TestXLayerAgainstReference(t *testing.T) {
 		rate := link.Rate(64000 + draw.Uint64(4*n)%100e6)
 		rtt := link.Duration(1+draw.Uint64(4*n+1)%700) * link.Millisecond
 		active, mss := int(1+draw.Uint64(4*n+2)%6), int(536+draw.Uint64(4*n+3)%1000)
-		level, queue := uint32(n%3)*20000, uint32(draw.Uint64(4*n)%(uint64(rate)/8/25+6000))
-		most := link.Rate(n%2) * 3 * rate
+		level := uint32(n%3) * uint32(1514+rate.Bytes(20*link.Millisecond))
+		span := level * uint32(1+n%7)
+		queue := uint32(draw.Uint64(4*n) % uint64(level+2*span+1))
+		pace := rate * link.Rate(1+n%2)
 		ask := struct {
-			Rate, Most                                            uint64
-			Active, RTT, MSS, Gain, Floor, Overhead, Queue, Level uint32
-			Pacing, Window                                        uint64
-		}{uint64(rate) / 8, uint64(most) / 8, uint32(active), uint32(rtt / link.Microsecond), uint32(mss), 320, 10, 66, queue, level, 0, 0}
+			Pace, Carry                                                         uint64
+			Active, RTT, MSS, Gain, Floor, Overhead, Queue, Level, Span, Unused uint32
+			Pacing, Window                                                      uint64
+		}{uint64(pace) / 8, uint64(rate) / 8, uint32(active), uint32(rtt / link.Microsecond), uint32(mss), 320, 10, 66, queue, level, span, 0, 0, 0}
 		if _, err := m.prog.Run(&ebpf.RunOptions{Context: ask, ContextOut: &ask}); err != nil {
 			t.Fatal(err)
 		}
 		var x cwnd.XLayer
-		window, pacing := x.Window(x.Share(rate, active, mss), rtt, mss)
-		if level > 0 && most > 0 {
-			pacing = x.Level(x.Share(most, active, mss), rate, link.Size(queue), link.Duration(level)*link.Microsecond)
-		} else if level > 0 {
-			pacing = x.Level(pacing, rate, link.Size(queue), link.Duration(level)*link.Microsecond)
+		window, _ := x.Window(x.Share(rate, active, mss), rtt, mss)
+		pacing := x.Share(pace, active, mss)
+		if level > 0 {
+			pacing = x.Level(pacing, link.Size(queue), link.Size(level), link.Size(span))
 		}
-		if math.Abs(float64(ask.Window)-window) > 1+0.001*window || math.Abs(float64(ask.Pacing)*8-float64(pacing)) > 16+0.02*float64(pacing)+float64(max(most, rate))/256 {
+		if math.Abs(float64(ask.Window)-window) > 1+0.001*window || math.Abs(float64(ask.Pacing)*8-float64(pacing)) > 16+0.02*float64(pacing)+float64(pace)/256 {
 			t.Fatalf("rate %v, %d flows, rtt %v, mss %d, queue %d: kernel %d packets at %d B/s, reference %v at %v",
 				rate, active, rtt, mss, queue, ask.Window, ask.Pacing, window, pacing)
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/link"
+	"farlink/pep/cwnd"
 )
 
 // MostLinks is how many links a feed has room for.
@@ -27,6 +28,7 @@ const feedMap = "capacities"
 type Feed struct {
 	m       *ebpf.Map
 	columns []capacity
+	follow  []cwnd.Follower // of the one who tells
 	raw     []byte
 }
 
@@ -38,20 +40,22 @@ type capacity struct {
 	fault                  uint32
 	_                      [3]uint32
 	most                   uint64
-	level                  uint32
-	framed                 uint32
-	granted                uint64
-	_                      [5]uint64
+	level, span            uint32
+	granted, pace, carry   uint64
+	wait, demand           uint32
+	_                      [2]uint64
 }
 
 // Told is what a feed says of a link in one way.
 type Told struct {
-	Rate   link.Rate // of Ethernet frames, granted now, or of late where grants are by the frame
-	Frame  link.Rate // granted in this frame
-	At     int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
-	Most   link.Rate // the highest that may be granted
-	Framed bool      // grants are by the frame, on demand
-	Queue  link.Size // waiting for capacity
+	Rate   link.Rate     // of Ethernet frames, granted now, or of late where grants are by the frame
+	Frame  link.Rate     // granted in this frame
+	At     int64         // CLOCK_MONOTONIC ns when it was told; 0 is never
+	Most   link.Rate     // the highest that may be granted
+	Demand bool          // granted on demand, long after it
+	Carry  link.Rate     // of what windows are the product; 0 is Rate
+	Wait   link.Duration // beyond the round trip, for which windows last
+	Queue  link.Size     // waiting for capacity
 	RTT    link.Duration
 }
 
@@ -104,7 +108,7 @@ func mapped(m *ebpf.Map) (*Feed, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("map a feed: %w", err), m.Close())
 	}
-	return &Feed{m, unsafe.Slice((*capacity)(unsafe.Pointer(&raw[0])), 2*MostLinks), raw}, nil
+	return &Feed{m, unsafe.Slice((*capacity)(unsafe.Pointer(&raw[0])), 2*MostLinks), make([]cwnd.Follower, 2*MostLinks), raw}, nil
 }
 
 // Close lets go of the feed. Whoever has it mapped keeps it.
@@ -117,51 +121,31 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 	if number < 0 || number >= MostLinks {
 		return
 	}
-	e := &f.columns[Column(number, w)]
-	rate, level, framed := uint64(c.Rate)/8, uint32(levelSteady/link.Microsecond), uint32(0)
-	if nextAt > now && nextAt-now < int64(frameMost) {
-		rate, level = smooth(atomic.LoadUint64(&e.told), rate, now-int64(atomic.LoadUint64(&e.at))), uint32(levelFramed/link.Microsecond)
-		framed = 1
+	column := Column(number, w)
+	e := &f.columns[column]
+	lasting := link.Duration(0)
+	if nextAt > now {
+		lasting = link.Duration(min(nextAt-now, int64(link.Second)))
+	}
+	a := f.follow[column].Follow(c, link.Duration(now-int64(atomic.LoadUint64(&e.at))), lasting)
+	demand := uint32(0)
+	if c.OnDemand {
+		demand = 1
 	}
 	atomic.StoreUint64(&e.granted, uint64(c.Rate)/8)
-	atomic.StoreUint64(&e.told, rate)
-	atomic.StoreUint32(&e.framed, framed)
-	atomic.StoreUint32(&e.level, level)
+	atomic.StoreUint64(&e.told, uint64(a.Told)/8)
+	atomic.StoreUint64(&e.pace, uint64(a.Pace)/8)
+	atomic.StoreUint64(&e.carry, uint64(a.Carry)/8)
+	atomic.StoreUint32(&e.level, uint32(min(a.Level, 1<<31)))
+	atomic.StoreUint32(&e.span, uint32(min(a.Span, 1<<31)))
+	atomic.StoreUint32(&e.wait, uint32(a.Wait/link.Microsecond))
+	atomic.StoreUint32(&e.demand, demand)
 	atomic.StoreUint64(&e.most, uint64(max(c.Most, c.Rate))/8)
 	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
 	atomic.StoreUint64(&e.nextAt, uint64(nextAt))
 	atomic.StoreUint32(&e.queue, uint32(min(c.Queue, 1<<32-1)))
 	atomic.StoreUint32(&e.rtt, uint32(c.RTT/link.Microsecond))
 	atomic.StoreUint64(&e.at, uint64(now))
-}
-
-// The queue that xlayer keeps before a link: enough that it does not run
-// empty between two looks, and where capacity comes in frames, between two of
-// them.
-const (
-	levelSteady = 20 * link.Millisecond
-	levelFramed = 25 * link.Millisecond
-)
-
-// A link whose grant may change again so soon grants by the frame, on demand:
-// a single frame says little. Its grant rises and falls as an average with
-// these time constants. And since a sender that kept to it would ask for no
-// more than it was given last time, it is paced by the most that may be
-// granted, and held by the queue alone.
-const (
-	frameMost = 200 * link.Millisecond
-	rising    = 100e6 // ns
-	falling   = 250e6 // ns
-)
-
-// smooth moves was towards rate in dt nanoseconds.
-func smooth(was, rate uint64, dt int64) uint64 {
-	constant := falling
-	if rate > was {
-		constant = rising
-	}
-	part := min(max(float64(dt)/constant, 0), 1)
-	return uint64(float64(was) + part*(float64(rate)-float64(was)))
 }
 
 // Forget says that a link does not tell its capacity, or has no limit.
@@ -178,7 +162,9 @@ func (f *Feed) Now(column uint32) Told {
 	e := &f.columns[column]
 	return Told{
 		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
-		Framed: atomic.LoadUint32(&e.framed) == 1,
+		Demand: atomic.LoadUint32(&e.demand) == 1,
+		Carry:  link.Rate(8 * atomic.LoadUint64(&e.carry)),
+		Wait:   link.Duration(atomic.LoadUint32(&e.wait)) * link.Microsecond,
 		Frame:  link.Rate(8 * atomic.LoadUint64(&e.granted)),
 		Most:   link.Rate(8 * atomic.LoadUint64(&e.most)),
 		Queue:  link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,

@@ -50,18 +50,4 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// TestSmooth: 100 ms towards 8e6 at a constant of 100 ms is all the way, 50 ms
-// half of it; down, 25 of 250 ms are a tenth.
-func TestSmooth(t *testing.T) {
-	for _, c := range []struct {
-		was, rate uint64
-		dt        int64
-		want      uint64
-	}{{0, 8e6, 120e6, 8e6}, {0, 8e6, 50e6, 4e6}, {8e6, 0, 25e6, 7.2e6}, {8e6, 2e6, 1e12, 2e6}, {5, 5, 0, 5}, {5, 9, -1, 5}} {
-		if got := smooth(c.was, c.rate, c.dt); got != c.want {
-			t.Errorf("from %d towards %d in %d ns: %d, want %d", c.was, c.rate, c.dt, got, c.want)
-		}
-	}
-}
-
 var _ = [1]struct{}{}[unsafe.Sizeof(capacity{})-128] // struct capacity of xlayer.bpf.c is 128 bytes

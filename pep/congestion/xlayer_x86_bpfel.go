@@ -15,8 +15,8 @@ import (
 
 type xlayerAsk struct {
 	_        structs.HostLayout
-	Rate     uint64
-	Most     uint64
+	Pace     uint64
+	Carry    uint64
 	Active   uint32
 	RttUs    uint32
 	Mss      uint32
@@ -24,7 +24,9 @@ type xlayerAsk struct {
 	Floor    uint32
 	Overhead uint32
 	Queue    uint32
-	LevelUs  uint32
+	Level    uint32
+	Span     uint32
+	Unused   uint32
 	Pacing   uint64
 	Window   uint64
 }

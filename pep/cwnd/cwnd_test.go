@@ -143,14 +143,17 @@ func TestXLayer(t *testing.T) {
 	near(t, "floor", packets, 10, 0)
 }
 
-// TestLevel: 20 ms of 8 Mbit/s is 20000 bytes.
+// TestLevel: a level of 20000 bytes, with a span as long, and with one of five
+// times that.
 func TestLevel(t *testing.T) {
 	var x XLayer
+	const share = 7 * link.MegabitPerSecond
 	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 38000: 0.7e6, 40000: 7e6 / 16} {
-		near(t, "rate", float64(x.Level(7*link.MegabitPerSecond, 8*link.MegabitPerSecond, queue, 20*link.Millisecond)), want, 500)
+		near(t, "rate", float64(x.Level(share, queue, 20000, 20000)), want, 500)
 	}
-	// 1 Mbit/s: three frames are 4542 bytes.
-	near(t, "slow", float64(x.Level(link.MegabitPerSecond, link.MegabitPerSecond, 4542, 20*link.Millisecond)), 1e6, 1)
+	for queue, want := range map[link.Size]float64{0: 8.4e6, 20000: 7e6, 70000: 3.5e6, 900000: 7e6 / 16} {
+		near(t, "soft", float64(x.Level(share, queue, 20000, 100000)), want, 500)
+	}
 }
 
 func TestResume(t *testing.T) {

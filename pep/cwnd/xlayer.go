@@ -46,15 +46,10 @@ func (x XLayer) Window(share link.Rate, rtt link.Duration, mss int) (packets flo
 }
 
 // Level corrects a share of the pacing rate by what waits before the link,
-// so that the queue stays at a level, a time of the grant, or three frames if
-// that is more: an empty queue doubles the rate, one of the level leaves it,
-// one of nearly twice the level leaves a sixteenth. The grant is then used in full
-// whatever the overhead, and a grant that follows demand grows.
-func (XLayer) Level(share, granted link.Rate, queue link.Size, level link.Duration) link.Rate {
-	wanted := max(float64(granted)/8*level.Seconds(), 3*1514)
-	factor := 2 - float64(queue)/wanted
-	if float64(queue) >= wanted*31/16 {
-		factor = 1.0 / 16
-	}
-	return link.Rate(float64(share) * factor)
+// so that the queue stays at a level: at the level the rate is the share, one
+// span below twice as much, one above nothing but a sixteenth. The grant is
+// then used in full whatever the overhead.
+func (XLayer) Level(share link.Rate, queue, level, span link.Size) link.Rate {
+	factor := 1 + (float64(level)-float64(queue))/float64(span)
+	return link.Rate(float64(share) * math.Max(1.0/16, math.Min(2, factor)))
 }

@@ -23,11 +23,12 @@ struct capacity {
 	__u64 faulted; /* what is believed in told's place while fault is set */
 	__u32 fault;
 	__u32 epoch, now, before;
-	__u64 most; /* the highest that may be granted */
-	__u32 level; /* us of the grant, kept waiting: cwnd.XLayer.Level */
-	__u32 framed; /* granted by the frame, on demand: told is smoothed */
-	__u64 granted; /* in this frame */
-	__u64 pad[5];
+	__u64 most;	   /* the highest that may be granted */
+	__u32 level, span; /* bytes that should wait: cwnd.XLayer.Level */
+	__u64 granted;	   /* in this frame */
+	__u64 pace, carry; /* cwnd.Advice; 0 is told */
+	__u32 wait_us, demand;
+	__u64 pad[2];
 };
 
 struct {
@@ -62,36 +63,38 @@ struct private {
 /* The question, and the answer: a window in packets and a pacing rate in
  * bytes of payload per second. */
 struct ask {
-	__u64 rate;
-	__u64 most; /* pace by this and let the queue hold; 0 paces by rate */
+	__u64 pace, carry; /* what to pace by, and what windows are the product of */
 	__u32 active, rtt_us, mss, gain, floor, overhead;
-	__u32 queue, level_us; /* bytes that wait; how long they should: 0 is no matter */
+	__u32 queue, level, span; /* bytes that wait, that should, and how far is too far; level 0 is no matter */
+	__u32 unused;
 	__u64 pacing;
 	__u64 window;
 };
 
-#define LEVEL_LEAST 4542 /* bytes: three full frames */
 #define LEAST_RATE 8000	 /* bytes per second while nothing is granted: asks */
+
+/* One flow's part of a rate of frames, as payload. */
+static __always_inline __u64 share(const struct ask *a, __u64 rate, __u32 mss)
+{
+	if (rate < LEAST_RATE)
+		rate = LEAST_RATE;
+	return rate * mss / (mss + a->overhead) / (a->active ? a->active : 1);
+}
 
 static __always_inline void answer(struct ask *a)
 {
 	__u32 mss = a->mss ? a->mss : 536;
-	__u64 rate = a->rate > LEAST_RATE ? a->rate : LEAST_RATE;
-	__u64 share = rate * mss / (mss + a->overhead) / (a->active ? a->active : 1);
-	__u64 product = share * a->rtt_us / 1000000;
+	__u64 product = share(a, a->carry, mss) * a->rtt_us / 1000000;
 	__u64 window = (product * a->gain / 256 + mss - 1) / mss;
-	a->pacing = share;
 	a->window = window < a->floor ? a->floor : window;
-	if (a->level_us) {
-		__u64 wanted = rate * a->level_us / 1000000;
-		if (wanted < LEVEL_LEAST)
-			wanted = LEVEL_LEAST;
+	a->pacing = share(a, a->pace, mss);
+	if (a->level && a->span) {
 		__u64 factor = 16; /* in 1/256 */
-		if (a->queue < wanted * 31 / 16)
-			factor = (2 * wanted - a->queue) * 256 / wanted;
-		if (a->most)
-			share = a->most * mss / (mss + a->overhead) / (a->active ? a->active : 1);
-		a->pacing = share * factor / 256;
+		__u64 off = a->span + (__u64)a->level;
+		if (a->queue < off)
+			factor = (off - a->queue) * 256 / a->span;
+		factor = factor < 16 ? 16 : factor > 512 ? 512 : factor;
+		a->pacing = a->pacing * factor / 256;
 	}
 }
 
@@ -148,11 +151,11 @@ static __always_inline int follow(struct sock *sk)
 		rtt = tp->srtt_us >> 3;
 	if (!rtt)
 		rtt = c->rtt_us ? c->rtt_us : 1000;
-	struct ask a = {.most = c->framed ? c->most : 0, .rate = c->fault ? c->faulted : c->told, .active = active(c, tp, p), .rtt_us = rtt,
+	__u64 rate = c->fault ? c->faulted : c->told;
+	struct ask a = {.pace = c->pace && !c->fault ? c->pace : rate, .carry = c->carry && !c->fault ? c->carry : rate,
+			.active = active(c, tp, p), .rtt_us = rtt + c->wait_us,
 			.mss = tp->mss_cache, .gain = p->on.gain, .floor = p->on.floor, .overhead = p->on.overhead,
-			.queue = c->queue, .level_us = c->level};
-	if (c->framed)
-		a.gain *= 2; /* or what is asked for could not grow */
+			.queue = c->queue, .level = c->level, .span = c->span};
 	answer(&a);
 	tp->snd_cwnd = a.window < tp->snd_cwnd_clamp ? a.window : tp->snd_cwnd_clamp;
 	tp->snd_ssthresh = tp->snd_cwnd;
