@@ -1,9 +1,11 @@
 package access
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -45,7 +47,7 @@ func SelfMade(dir string, names []string, now time.Time) (c tls.Certificate, mad
 	if err != nil {
 		return c, false, fmt.Errorf("certificate: %w", err)
 	}
-	if err := errors.Join(replace(filepath.Join(dir, keyFile), key), replace(filepath.Join(dir, certificateFile), cert)); err != nil {
+	if err := errors.Join(Replace(filepath.Join(dir, keyFile), key), Replace(filepath.Join(dir, certificateFile), cert)); err != nil {
 		return c, false, fmt.Errorf("certificate: %w", err)
 	}
 	c, err = tls.X509KeyPair(cert, key)
@@ -92,6 +94,52 @@ func makeCertificate(names []string, now time.Time) (cert, key []byte, err error
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), nil
+}
+
+// uploadedFile holds certificate and key, so that they change together.
+const uploadedFile = "own.pem"
+
+// Unfit is the error of an uploaded certificate or key that does not do.
+type Unfit struct{ Part, Want string } // Part: certificate or key
+
+func (u Unfit) Error() string { return u.Part + ": want " + u.Want }
+
+// Uploaded returns the certificate that was uploaded; fs.ErrNotExist when
+// none was.
+func Uploaded(dir string) (tls.Certificate, error) {
+	file := filepath.Join(dir, uploadedFile)
+	return tls.LoadX509KeyPair(file, file)
+}
+
+// KeepUploaded checks a certificate and its key, both as PEM, and keeps them
+// in the directory dir. The certificate's own issuers may follow it.
+func KeepUploaded(dir string, certificate, key []byte, now time.Time) (tls.Certificate, error) {
+	c, err := fit(certificate, key, now)
+	if err != nil {
+		return c, err
+	}
+	return c, Replace(filepath.Join(dir, uploadedFile), bytes.Join([][]byte{bytes.TrimSpace(certificate), bytes.TrimSpace(key), nil}, []byte("\n")))
+}
+
+// fit checks a certificate and its key.
+func fit(certificate, key []byte, now time.Time) (c tls.Certificate, err error) {
+	if block, _ := pem.Decode(certificate); block == nil || block.Type != "CERTIFICATE" {
+		return c, Unfit{"certificate", "PEM that begins with -----BEGIN CERTIFICATE-----"}
+	}
+	if block, _ := pem.Decode(key); block == nil || !strings.HasSuffix(block.Type, "PRIVATE KEY") {
+		return c, Unfit{"key", "PEM that begins with -----BEGIN PRIVATE KEY-----, without a passphrase"}
+	}
+	if c, err = tls.X509KeyPair(certificate, key); err != nil {
+		return c, Unfit{"key", "the key of the certificate: " + strings.TrimPrefix(err.Error(), "tls: ")}
+	}
+	if r, ok := c.Leaf.PublicKey.(*rsa.PublicKey); ok && r.N.BitLen() < 2048 {
+		return c, Unfit{"certificate", fmt.Sprintf("an RSA key of 2048 bits at least, this has %d", r.N.BitLen())}
+	}
+	if !now.Before(c.Leaf.NotAfter) || now.Before(c.Leaf.NotBefore) {
+		return c, Unfit{"certificate", fmt.Sprintf("one that is valid now, this is from %s to %s",
+			c.Leaf.NotBefore.UTC().Format(time.DateOnly), c.Leaf.NotAfter.UTC().Format(time.DateOnly))}
+	}
+	return c, nil
 }
 
 // Fingerprint is the SHA-256 of a certificate as browsers show it.

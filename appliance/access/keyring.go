@@ -107,14 +107,14 @@ func (k *Keyring) save() error {
 	if err != nil {
 		return err
 	}
-	if err := replace(k.file, append(b, '\n')); err != nil {
+	if err := Replace(k.file, append(b, '\n')); err != nil {
 		return fmt.Errorf("write keyring: %w", err)
 	}
 	return nil
 }
 
-// replace puts b in the place of the file, readable by its owner alone.
-func replace(file string, b []byte) error {
+// Replace puts b in the place of the file, readable by its owner alone.
+func Replace(file string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".access-*")
 	if err != nil {
 		return err

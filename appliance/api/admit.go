@@ -60,6 +60,9 @@ type who struct {
 
 type whoKey struct{}
 
+// begunKey finds when the connection of a request was made.
+type begunKey struct{}
+
 // caller returns who makes the request.
 func caller(ctx context.Context) *who {
 	w, _ := ctx.Value(whoKey{}).(*who)
@@ -84,6 +87,9 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	if p := s.barred(op, w.Caller); p != nil {
 		answer(ctx, p)
 		return
+	}
+	if begun, ok := ctx.Context().Value(begunKey{}).(time.Time); ok && w.May(access.Admin) {
+		s.Door.Entered(begun)
 	}
 	kind, _ := op.Metadata[writeKey].(writes)
 	if l, blocked := s.Desk.Blocks(w.Name); kind == underLease && blocked {
@@ -158,7 +164,7 @@ func (s *Server) identify(authorization, cookies, remote string) access.Caller {
 			return c
 		}
 	}
-	return access.Caller{Name: guest + from, Scope: s.Open, From: from}
+	return access.Caller{Name: guest + from, Scope: s.Door.Guest(), From: from}
 }
 
 // sessionOf finds the session in a Cookie header.

@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/door"
 	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/metrics"
 	"farlink/appliance/page"
@@ -46,19 +47,15 @@ type Config struct {
 	Desk    *access.Desk  // nil makes one
 	Audit   *access.Audit // nil keeps the log in memory
 	Version string
-	// Open is what a caller without credentials may do (an "open bench").
-	Open access.Scope
-	// Hosts are names by which the box may be called, besides addresses,
-	// localhost and the machine's own name.
-	Hosts []string
+	// Door is where the API is served, and for whom; nil is plain HTTP for
+	// nobody without credentials, whose address is not the box's own matter.
+	Door *door.Door
 	// State is the state directory; "" keeps no captures and no runs.
 	State string
 	// Capture has captures armed from the start.
 	Capture bool
-	// Secure says that the server is reached by TLS: cookies say so too.
-	Secure bool
-	Log    *slog.Logger     // nil is silent
-	Now    func() time.Time // nil is time.Now
+	Log     *slog.Logger     // nil is silent
+	Now     func() time.Time // nil is time.Now
 }
 
 // Server answers the requests. Run must go on while it does.
@@ -100,6 +97,9 @@ func build(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	if c.Door == nil {
+		c.Door = door.Still(door.Settings{Open: access.None.String(), TLS: "off"})
+	}
 	if c.Desk == nil {
 		c.Desk = access.NewDesk(c.Now)
 	}
@@ -119,7 +119,7 @@ func build(c Config) (*Server, error) {
 	if c.State != "" {
 		keptIn = filepath.Join(c.State, "experiments")
 	}
-	if s.shelf, err = shelf.Open(keptIn, c.Version, func(st shelf.State) { s.hub.Publish("experiment", st) }); err != nil {
+	if s.shelf, err = shelf.Open(keptIn, c.Version, func(st shelf.ExperimentState) { s.hub.Publish("experiment", st) }); err != nil {
 		return nil, err
 	}
 	files, err := page.Read(ui.Files)
@@ -185,6 +185,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.previewOperations(a)
 	s.sessionOperations(a)
 	s.tokenOperations(a)
+	s.settingsOperations(a)
 	s.docs = a.OpenAPI()
 	tidy(s.docs)
 }
@@ -220,8 +221,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerMost,
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, begunKey{}, time.Now())
+		},
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan error, 1)
 	go func() {

@@ -32,7 +32,7 @@ func TestExamples(t *testing.T) {
 		// Only the last curl of a block is judged.
 		i := strings.LastIndex(script, "curl ")
 		c := exec.Command("bash", "-c", script[:i]+`curl -sS -w '\n%{http_code}' `+script[i+len("curl "):])
-		c.Env = append(os.Environ(), "BOX="+b.url, "TOKEN="+driveToken, "OTHER="+otherToken)
+		c.Env = append(os.Environ(), "BOX="+b.url, "TOKEN="+driveToken, "OTHER="+otherToken, "ADMIN="+adminToken)
 		out, _ := c.CombinedOutput() // a stream ends by curl's time limit
 		got := strings.TrimSpace(string(out))
 		if !strings.HasSuffix(strings.SplitN(got, "curl: (28)", 2)[0], status) && !strings.Contains(got, "\n"+status) {

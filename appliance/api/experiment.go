@@ -25,8 +25,8 @@ type ExperimentWish struct {
 
 // Experiments are those that are kept, and those that come with farlink.
 type Experiments struct {
-	Experiments []shelf.State       `json:"experiments" doc:"The newest first."`
-	Shipped     []ShippedExperiment `json:"shipped"`
+	Experiments []shelf.ExperimentState `json:"experiments" doc:"The newest first."`
+	Shipped     []ShippedExperiment     `json:"shipped"`
 }
 
 // ShippedExperiment is an experiment that comes with farlink.
@@ -39,7 +39,7 @@ type ShippedExperiment struct {
 
 type experimentsOutput struct{ Body Experiments }
 
-type experimentOutput struct{ Body shelf.State }
+type experimentOutput struct{ Body shelf.ExperimentState }
 
 // ExperimentInput names an experiment.
 type ExperimentInput struct {

@@ -27,15 +27,15 @@ var headers = map[string]string{
 // guard stands before the router: it refuses what no operation should see.
 func (s *Server) guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
-	hosts := s.hostNames()
+	own := ownNames()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.rescue(w, r)
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if !hostAllowed(hosts, r.Host) {
+		if !hostAllowed(slices.Concat(own, names(s.Door.Allowed())), r.Host) {
 			writeProblem(w, problem(http.StatusMisdirectedRequest, fmt.Sprintf(
-				"the box is not called %q; add the name to allowed_hosts in the configuration", r.Host)))
+				"the box is not called %q; add the name to allowed_hosts, in the settings or in the configuration", r.Host)))
 			return
 		}
 		if err := origin.Check(r); err != nil {
@@ -60,17 +60,21 @@ func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, problem(http.StatusInternalServerError, "the box met a bug of its own; its log says more"))
 }
 
-// hostNames lists the names in force besides addresses.
-func (s *Server) hostNames() []string {
-	names := []string{"localhost"}
-	if own, err := os.Hostname(); err == nil {
-		names = append(names, own, own+".local")
+// ownNames lists the names that are always in force besides addresses.
+func ownNames() []string {
+	own := []string{"localhost"}
+	if host, err := os.Hostname(); err == nil {
+		own = append(own, host, host+".local")
 	}
-	names = append(names, s.Hosts...)
-	for i := range names {
-		names[i] = strings.ToLower(strings.TrimSuffix(names[i], "."))
+	return names(own)
+}
+
+// names brings names into the form in which they are compared.
+func names(of []string) []string {
+	for i := range of {
+		of[i] = strings.ToLower(strings.TrimSuffix(of[i], "."))
 	}
-	return names
+	return of
 }
 
 // hostAllowed keeps DNS rebinding out: a page of evil.example that makes its

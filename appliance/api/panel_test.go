@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"farlink/appliance"
-	"farlink/appliance/access"
+	"farlink/appliance/door"
 	"farlink/ui/chromium"
 )
 
@@ -101,7 +101,7 @@ func TestPanelSecondUser(t *testing.T) {
 // TestPanelAccessible has axe-core look at every page, light and dark.
 func TestPanelAccessible(t *testing.T) {
 	axe := npm(t, "axe-core@4.11.0", "axe.min.js")
-	b := newBench(t, func(c *Config) { c.Open = access.Admin })
+	b := newBench(t, func(c *Config) { c.Door = door.Still(door.Settings{Open: "admin", TLS: "off"}) })
 	web := chromium.Start(t, 1360, 900)
 	// Two profiles look like sixty, and axe takes its time with each.
 	for _, at := range []struct{ page, theme string }{{"/", "light"}, {"/", "dark"}, {"/#/settings", "light"}} {

@@ -94,7 +94,7 @@ func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error
 
 // cookie carries a session; without a secret it ends one.
 func (s *Server) cookie(secret string) http.Cookie {
-	c := http.Cookie{Name: cookieName, Value: secret, Path: "/", HttpOnly: true, Secure: s.Secure,
+	c := http.Cookie{Name: cookieName, Value: secret, Path: "/", HttpOnly: true, Secure: s.Door.Secure(),
 		SameSite: http.SameSiteStrictMode, MaxAge: int(access.SessionMost.Seconds())}
 	if secret == "" {
 		c.MaxAge = -1

@@ -43,7 +43,7 @@ func (s *Server) streamOperations(a huma.API) {
 				messageSchema[Hello](a, "hello"), messageSchema[run.Sample](a, "sample"),
 				messageSchema[Status](a, "state"), messageSchema[appliance.Event](a, "event"),
 				messageSchema[CaptureSaved](a, "capture"), messageSchema[MarkSaid](a, "mark"),
-				messageSchema[shelf.State](a, "experiment"),
+				messageSchema[shelf.ExperimentState](a, "experiment"),
 			}}}}}}}
 	op.Metadata[longKey] = true
 	huma.Register(a, op, s.stream)

@@ -60,6 +60,23 @@ export interface CaptureWish {
   trigger?: CaptureTrigger
 }
 
+export interface Certificate {
+  /** As browsers show it. */
+  fingerprint_sha256: string
+  issuer: string
+  /** Names and addresses that it is for. */
+  names: (string)[]
+  /** When it ends. */
+  until: string
+}
+
+export interface CertificateWish {
+  /** PEM; the certificates of its issuers may follow. */
+  certificate: string
+  /** PEM, without a passphrase. It is never shown again. */
+  key: string
+}
+
 export interface Claim {
   /** The code on the box's console. */
   code: string
@@ -183,6 +200,33 @@ export interface Event {
   word?: string
 }
 
+export interface ExperimentState {
+  about?: string
+  begun: string
+  /** Who began it. */
+  by?: string
+  /** How many measurements there are. */
+  cells: number
+  /** Why it stopped, when nobody asked it to. */
+  error?: string
+  /** Chosen by who began it. */
+  id: string
+  /** About how long it takes yet. */
+  left_s?: number
+  /** How many are done. */
+  measured: number
+  /** As its document says. */
+  name: string
+  /** The cell under way. */
+  now?: string
+  pair?: string
+  /** How many of them did not fail. */
+  passed: number
+  phase: "running" | "ended" | "stopped"
+  /** Cut down to see whether it works. */
+  quick?: boolean
+}
+
 export interface ExperimentWish {
   /** Or one of your own, as TOML (docs/bench.md). Without either the one of that id goes on. */
   document?: string
@@ -196,7 +240,7 @@ export interface ExperimentWish {
 
 export interface Experiments {
   /** The newest first. */
-  experiments: (State)[]
+  experiments: (ExperimentState)[]
   shipped: (ShippedExperiment)[]
 }
 
@@ -624,6 +668,36 @@ export interface SessionState {
   scope: "none" | "read" | "drive" | "admin"
 }
 
+export interface SettingsChange {
+  /** Names by which the box may be called, besides addresses, localhost and the machine's own name. */
+  allowed_hosts?: (string)[]
+  /** Address and port of API and panel. */
+  listen?: string
+  /** What a caller without a token or login may do. */
+  open?: "none" | "read" | "drive"
+  /** How API and panel are served. */
+  tls?: "off" | "self" | "own"
+}
+
+export interface SettingsState {
+  /** Names by which the box may be called, besides addresses, localhost and the machine's own name. */
+  allowed_hosts: (string)[]
+  /** Where it is served now. */
+  api: string
+  /** The one in use. */
+  certificate?: Certificate
+  /** All is as the configuration has it. */
+  configured: boolean
+  /** Address and port of API and panel; an empty address is every one of the machine. */
+  listen: string
+  /** What a caller without a token or login may do. */
+  open: "none" | "read" | "drive"
+  /** off is plain HTTP, self TLS with a certificate that the box makes for itself, own with one that was uploaded or that the configuration names. */
+  tls: "off" | "self" | "own"
+  /** Address or TLS are new: unless somebody with scope admin comes in there until then, they go back. */
+  trial_until?: string
+}
+
 export interface ShippedExperiment {
   about: string
   /** How many measurements it has. */
@@ -644,33 +718,6 @@ export interface Split {
   to_client: LegState
   to_server: LegState
   up_bytes: number
-}
-
-export interface State {
-  about?: string
-  begun: string
-  /** Who began it. */
-  by?: string
-  /** How many measurements there are. */
-  cells: number
-  /** Why it stopped, when nobody asked it to. */
-  error?: string
-  /** Chosen by who began it. */
-  id: string
-  /** About how long it takes yet. */
-  left_s?: number
-  /** How many are done. */
-  measured: number
-  /** As its document says. */
-  name: string
-  /** The cell under way. */
-  now?: string
-  pair?: string
-  /** How many of them did not fail. */
-  passed: number
-  phase: "running" | "ended" | "stopped"
-  /** Cut down to see whether it works. */
-  quick?: boolean
 }
 
 export interface Status {

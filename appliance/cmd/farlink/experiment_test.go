@@ -34,7 +34,7 @@ func TestExperimentOverAPI(t *testing.T) {
 		"[[traffic]]\nname = \"echo\"\nkind = \"ping\"\nevery = \"50ms\"\nduration = \"500ms\"\n"
 	call("PUT", "/lease", map[string]string{"purpose": "mine", "ttl": "10m"}, nil)
 	wish := map[string]string{"document": doc}
-	var st shelf.State
+	var st shelf.ExperimentState
 	call("PUT", "/experiments/night", wish, &st)
 	if st.Phase != shelf.Running || st.Cells != 6 || st.Left <= 0 {
 		t.Fatalf("begun: %+v", st)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -19,6 +16,7 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/access"
 	"farlink/appliance/api"
+	"farlink/appliance/door"
 	"farlink/appliance/machine"
 )
 
@@ -50,7 +48,7 @@ type daemon struct {
 	box    *appliance.Box
 	keys   *access.Keyring
 	server *api.Server
-	listen net.Listener
+	door   *door.Door
 	log    *slog.Logger
 }
 
@@ -78,19 +76,19 @@ func serve(ctx context.Context, path string, log *slog.Logger) error {
 
 // open takes the address and the ports, and makes the API.
 func (d *daemon) open(ctx context.Context) (err error) {
-	if d.listen, err = net.Listen("tcp", d.config.API.Listen); err != nil {
-		return fmt.Errorf("API: %w; want a free address as api.listen", err)
+	if d.door, err = door.Open(d.config.State, d.config.API, d.log, d.stands); err != nil {
+		return err
 	}
 	d.box, err = appliance.Open(ctx, appliance.Parts{
 		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
-		Ports:   machine.Ports{Store: d.store, Listen: d.config.API.Listen},
+		Ports:   machine.Ports{Store: d.store, Listen: d.door.Look().Listen},
 		Engines: new(machine.Engines),
 	})
 	if err != nil {
-		return errors.Join(err, d.listen.Close())
+		return errors.Join(err, d.door.Close())
 	}
 	if err := d.face(); err != nil {
-		return errors.Join(err, d.listen.Close(), d.box.Close())
+		return errors.Join(err, d.door.Close(), d.box.Close())
 	}
 	return nil
 }
@@ -110,44 +108,16 @@ func (d *daemon) face() (err error) {
 	if err != nil {
 		return err
 	}
-	open, err := access.ParseScope(d.config.API.Open)
-	if err != nil {
-		return err
-	}
-	if err := d.secure(); err != nil {
-		return err
-	}
-	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, Open: open, State: d.config.State, Capture: true,
-		Secure: d.config.API.TLS != "off", Hosts: d.config.API.AllowedHosts, Log: d.log})
+	d.server, err = api.New(api.Config{Box: d.box, Keys: d.keys, Audit: audit, Version: version, State: d.config.State, Capture: true, Door: d.door, Log: d.log})
 	return err
 }
 
-// secure puts TLS around the address, if that is configured.
-func (d *daemon) secure() (err error) {
-	var c tls.Certificate
-	var made bool
-	switch a := d.config.API; a.TLS {
-	case "off":
-		return nil
-	case "self":
-		c, made, err = access.SelfMade(d.config.State, access.OwnNames(a.AllowedHosts), time.Now())
-	default:
-		c, err = tls.LoadX509KeyPair(a.Certificate, a.Key)
+// stands tells where the API is, for clients on this machine.
+func (d *daemon) stands(s door.SettingsState) {
+	if err := d.store.Save(appliance.DaemonFile, appliance.Daemon{PID: os.Getpid(), API: s.API}); err != nil {
+		d.log.Error("where the API is served now", "error", err)
 	}
-	if err != nil {
-		return fmt.Errorf("api.tls: %w", err)
-	}
-	d.log.Info("TLS", "fingerprint_sha256", access.Fingerprint(c), "new", made)
-	d.listen = tls.NewListener(d.listen, access.TLS(c))
-	return nil
-}
-
-// scheme is how the API is called.
-func (d *daemon) scheme() string {
-	if d.config.API.TLS == "off" {
-		return "http://"
-	}
-	return "https://"
+	d.log.Info("API", "at", s.API, "trial_until", s.Trial)
 }
 
 // accept lets the tokens of the configuration in, and no others of an
@@ -170,15 +140,15 @@ func (d *daemon) accept(tokens []appliance.TokenConfig) error {
 
 // run runs box and API side by side; the first to fail ends the others.
 func (d *daemon) run(ctx context.Context) error {
-	where := appliance.Daemon{PID: os.Getpid(), API: d.scheme() + reachable(d.listen.Addr())}
+	where := appliance.Daemon{PID: os.Getpid(), API: d.door.Look().API}
 	if err := d.store.Save(appliance.DaemonFile, where); err != nil {
-		return errors.Join(err, d.listen.Close(), d.box.Close())
+		return errors.Join(err, d.door.Close(), d.box.Close())
 	}
 	d.log.Info("farlink runs", "version", version, "box", d.config.Name, "api", where.API)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.box.Run(ctx) })
 	group.Go(func() error { return d.server.Run(ctx) })
-	group.Go(func() error { return d.server.Serve(ctx, d.listen) })
+	group.Go(func() error { return d.server.Serve(ctx, d.door) })
 	group.Go(func() error { return logEvents(ctx, d.box, d.log) })
 	group.Go(func() error { return d.reloads(ctx) })
 	err := errors.Join(group.Wait(), d.store.Remove(appliance.DaemonFile))
@@ -219,15 +189,6 @@ func (d *daemon) reload(ctx context.Context) error {
 		d.log.Warn("name, state, api.listen and api.allowed_hosts change with the next start")
 	}
 	return d.accept(config.API.Tokens)
-}
-
-// reachable is the address as a client on this machine would dial it.
-func reachable(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", port)
-	}
-	return a.String()
 }
 
 // logEvents writes what happens to the log.

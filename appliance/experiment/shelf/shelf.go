@@ -35,8 +35,8 @@ const (
 	Stopped Phase = "stopped" // by somebody, an error or the end of the daemon; it can go on
 )
 
-// State is an experiment as it is now.
-type State struct {
+// ExperimentState is an experiment as it is now.
+type ExperimentState struct {
 	ID       string    `json:"id" doc:"Chosen by who began it." example:"nightly"`
 	Name     string    `json:"name" doc:"As its document says." example:"geo-web"`
 	About    string    `json:"about,omitempty"`
@@ -83,7 +83,7 @@ type Wish struct {
 // be called from several goroutines.
 type Shelf struct {
 	dir, version string
-	tell         func(State)
+	tell         func(ExperimentState)
 
 	mu      sync.Mutex
 	all     map[string]*item
@@ -92,14 +92,14 @@ type Shelf struct {
 }
 
 type item struct {
-	State
+	ExperimentState
 	e    *experiment.Experiment
 	stop context.CancelCauseFunc // nil unless it goes on
 }
 
 // Open reads what is kept in dir; "" keeps nothing. tell hears of every
 // change.
-func Open(dir, version string, tell func(State)) (*Shelf, error) {
+func Open(dir, version string, tell func(ExperimentState)) (*Shelf, error) {
 	s := &Shelf{dir: dir, version: version, tell: tell, all: map[string]*item{}}
 	if dir == "" {
 		return s, nil
@@ -132,7 +132,7 @@ func (s *Shelf) path(id string) string { return filepath.Join(s.dir, id) }
 
 // kept is an experiment that does not go on, as its directory has it.
 func (s *Shelf) kept(id string, e *experiment.Experiment, p experiment.Plan) *item {
-	i := &item{e: e, State: State{ID: id, Name: e.Name, About: e.About, Pair: p.Pair, By: p.By, Quick: p.Quick, Begun: p.Begun, Phase: Stopped}}
+	i := &item{e: e, ExperimentState: ExperimentState{ID: id, Name: e.Name, About: e.About, Pair: p.Pair, By: p.By, Quick: p.Quick, Begun: p.Begun, Phase: Stopped}}
 	i.count(experiment.Records(s.path(id), e.Cells()))
 	return i
 }
@@ -151,14 +151,14 @@ func (i *item) count(records []experiment.Record) {
 }
 
 // List returns all experiments, the newest first.
-func (s *Shelf) List() []State {
+func (s *Shelf) List() []ExperimentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]State, 0, len(s.all))
+	all := make([]ExperimentState, 0, len(s.all))
 	for _, i := range s.all {
-		all = append(all, i.State)
+		all = append(all, i.ExperimentState)
 	}
-	slices.SortFunc(all, func(a, b State) int {
+	slices.SortFunc(all, func(a, b ExperimentState) int {
 		if c := b.Begun.Compare(a.Begun); c != 0 {
 			return c
 		}
@@ -168,13 +168,13 @@ func (s *Shelf) List() []State {
 }
 
 // Get returns an experiment.
-func (s *Shelf) Get(id string) (State, error) {
+func (s *Shelf) Get(id string) (ExperimentState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.all[id]; i != nil {
-		return i.State, nil
+		return i.ExperimentState, nil
 	}
-	return State{}, ErrNone
+	return ExperimentState{}, ErrNone
 }
 
 // Check reads a document as a box makes it; what is wrong is a Problems.
@@ -200,7 +200,7 @@ func (p Problems) Error() string { return fmt.Sprintf("%d problems", len(p)) }
 // Begin begins an experiment at a place, or goes on with the one of that id
 // when the wish has no document, or the same. Beginning one that goes on
 // changes nothing, so that a request may be sent twice.
-func (s *Shelf) Begin(ctx context.Context, w Wish, at experiment.Place) (State, error) {
+func (s *Shelf) Begin(ctx context.Context, w Wish, at experiment.Place) (ExperimentState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, store, err := s.take(w)
@@ -212,14 +212,14 @@ func (s *Shelf) Begin(ctx context.Context, w Wish, at experiment.Place) (State, 
 	i.Left = i.e.Length(i.e.Cells()[i.Measured:]).Seconds()
 	s.all[i.ID] = i
 	s.working.Go(func() { s.work(ctx, i, store, at) })
-	return i.State, nil
+	return i.ExperimentState, nil
 }
 
-func (i *item) state() State {
+func (i *item) state() ExperimentState {
 	if i == nil {
-		return State{}
+		return ExperimentState{}
 	}
-	return i.State
+	return i.ExperimentState
 }
 
 // take finds or makes the experiment that is wished for, and opens its
@@ -291,7 +291,7 @@ func (s *Shelf) work(ctx context.Context, i *item, store *experiment.Store, at e
 	if err != nil && !errors.Is(context.Cause(ctx), errStopped) {
 		i.Error = err.Error()
 	}
-	state := i.State
+	state := i.ExperimentState
 	s.mu.Unlock()
 	s.tell(state)
 }
@@ -307,24 +307,24 @@ func (s *Shelf) next(i *item, c experiment.Cell, r *experiment.Record) {
 		}
 	}
 	i.Left = i.e.Length(i.e.Cells()[min(i.Measured, i.Cells):]).Seconds()
-	state := i.State
+	state := i.ExperimentState
 	s.mu.Unlock()
 	s.tell(state)
 }
 
 // Stop ends an experiment after its cell is given up; what is measured stays.
 // Stopping one that does not go on changes nothing.
-func (s *Shelf) Stop(id string) (State, error) {
+func (s *Shelf) Stop(id string) (ExperimentState, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.all[id]
 	if i == nil {
-		return State{}, ErrNone
+		return ExperimentState{}, ErrNone
 	}
 	if i.stop != nil {
 		i.stop(errStopped)
 	}
-	return i.State, nil
+	return i.ExperimentState, nil
 }
 
 // Delete removes an experiment with all that it found.
