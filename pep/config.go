@@ -63,6 +63,8 @@ type Leg struct {
 	// bandwidth-delay products of the link; where that is not known the
 	// kernel sizes them.
 	Buffer link.Size `toml:"buffer" json:"buffer,omitempty"`
+
+	away bool // not over the link
 }
 
 // over returns l with unset fields from base.
@@ -152,6 +154,7 @@ func (c *Config) legs(i int, fromLAN bool) (client, server Leg) {
 	if i < len(c.Rules) {
 		lan, wan = c.Rules[i].LAN.over(lan), c.Rules[i].WAN.over(wan)
 	}
+	lan.away = true
 	if fromLAN {
 		return lan, wan
 	}

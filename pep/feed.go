@@ -60,6 +60,39 @@ type FeedLink struct {
 	AgeMs      float64 `json:"age_ms"` // since it was told
 }
 
+// SavedPath is what the control "resume" has saved of a link for new
+// connections (RFC 9959), and what became of those that used it.
+type SavedPath struct {
+	Link      int     `json:"link"`
+	Way       string  `json:"way"`
+	Bytes     uint64  `json:"bytes"` // used within a round trip; half of it is jumped to
+	MinRTTms  float64 `json:"min_rtt_ms"`
+	AgeMs     float64 `json:"age_ms"` // since it was saved; of a path that is saved
+	Jumps     uint32  `json:"jumps"`
+	Validated uint32  `json:"validated"` // jumps that the path carried
+	Retreats  uint32  `json:"retreats"`  // jumps that met congestion
+}
+
+// savedPaths lists the links of which there is something to tell.
+func (p *Proxy) savedPaths(c *Config) (all []SavedPath, err error) {
+	now := monotonic()
+	for _, n := range c.links() {
+		s, wrong := p.shelf.Saved(congestion.Column(n, p.way))
+		if wrong != nil {
+			err = wrong
+		}
+		if s.At == 0 && s.Jumps == 0 {
+			continue
+		}
+		shown := SavedPath{Link: n, Way: p.way.String(), Jumps: s.Jumps, Validated: s.Validated, Retreats: s.Retreats}
+		if s.At != 0 {
+			shown.Bytes, shown.MinRTTms, shown.AgeMs = s.Bytes, float64(s.MinRTT)/1e6, float64(max(now-s.At, 0))/1e6
+		}
+		all = append(all, shown)
+	}
+	return all, err
+}
+
 func openFeed(path string) (*congestion.Feed, error) {
 	if path == "" {
 		return congestion.NewFeed()

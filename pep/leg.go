@@ -18,7 +18,12 @@ import (
 // control that the socket uses.
 func (p *Proxy) shape(fd int, l Leg) (string, error) {
 	p.fit(&l)
-	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{Column: congestion.Column(l.Link, p.way), Gain: l.Gain, Floor: uint32(l.Floor)})
+	sends := p.way
+	if l.away {
+		sends = 1 - sends
+	}
+	used, err := p.shelf.Use(fd, l.Congestion, l.Fallback, congestion.Place{
+		Column: congestion.Column(l.Link, p.way), Path: congestion.Column(l.Link, sends), Gain: l.Gain, Floor: uint32(l.Floor)})
 	if err != nil {
 		return "", err
 	}

@@ -78,6 +78,7 @@ type Status struct {
 	Fallbacks   uint64            `json:"fallbacks"`
 	Intercept   intercept.Counts  `json:"intercept"`
 	Feed        FeedStatus        `json:"feed"`
+	Saved       []SavedPath       `json:"saved,omitempty"`
 	Attached    string            `json:"attached"`          // by "tcx", or by "clsact" on kernels before 6.6
 	Missing     map[string]string `json:"missing,omitempty"` // controls that could not be loaded, and why
 }
@@ -86,9 +87,11 @@ type Status struct {
 func (p *Proxy) Status() (Status, error) {
 	c := p.config.Load()
 	counts, err := p.space.Counts()
+	saved, wrong := p.savedPaths(c)
+	err = errors.Join(err, wrong)
 	feed := p.feedStatus(c)
 	s := Status{
-		Enabled: c.Enabled, Attached: p.space.Attached(), Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed,
+		Enabled: c.Enabled, Attached: p.space.Attached(), Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed, Saved: saved,
 		Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(), Unreachable: p.counts.unreachable.Load(),
 		Orphaned: p.counts.orphaned.Load(), Resets: p.counts.resets.Load(), Fallbacks: p.counts.fallbacks.Load(),
 	}

@@ -16,9 +16,11 @@ var (
 	mGranted  = metric("pep_granted_bits_per_second", "What the link grants now in the way into which the proxy sends, as the proxy hears it.", "pair", "side", "link", "way")
 	mAge      = metric("pep_grant_age_seconds", "How long ago the proxy heard that.", "pair", "side", "link", "way")
 	mOracle   = metric("pep_oracle_error_ratio", "Mean error of xlayer's windows against granted rate times RTT, over some ten seconds.", "pair", "side")
+	mSaved    = metric("pep_saved_window_bytes", "What the control resume has saved of a link for new connections; they jump to half of it.", "pair", "side", "link", "way")
+	mResumed  = metric("pep_resumed_total", "Connections that jumped to half of the saved window: all, validated, retreated.", "pair", "side", "link", "way", "outcome")
 	mAnswers  = metric("pep_answering", "Whether the proxy answers; without, its other figures are missing.", "pair", "side")
 
-	pepMetrics = []*prometheus.Desc{mAnswers, mSplit, mSplitMax, mSplits, mInstead, mGranted, mAge, mOracle}
+	pepMetrics = []*prometheus.Desc{mAnswers, mSplit, mSplitMax, mSplits, mInstead, mGranted, mAge, mOracle, mSaved, mResumed}
 )
 
 // collectPEP emits the figures of a pair's proxies.
@@ -42,6 +44,13 @@ func collectPEP(e emitter, pair string, s appliance.PEPState) {
 			number := strconv.Itoa(l.Link)
 			e.gauge(mGranted, l.GrantedBps, pair, p.Side, number, l.Way)
 			e.gauge(mAge, l.AgeMs/1e3, pair, p.Side, number, l.Way)
+		}
+		for _, l := range p.Saved {
+			number := strconv.Itoa(l.Link)
+			e.gauge(mSaved, float64(l.Bytes), pair, p.Side, number, l.Way)
+			e.count(mResumed, float64(l.Jumps), pair, p.Side, number, l.Way, "all")
+			e.count(mResumed, float64(l.Validated), pair, p.Side, number, l.Way, "validated")
+			e.count(mResumed, float64(l.Retreats), pair, p.Side, number, l.Way, "retreated")
 		}
 		e.gauge(mOracle, p.Feed.Error, pair, p.Side)
 	}

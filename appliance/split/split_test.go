@@ -241,6 +241,60 @@ func TestRevive(t *testing.T) {
 	})
 }
 
+// TestResume: a later connection starts at half of what an earlier one used,
+// and retreats where the link carries less by now (RFC 9959).
+func TestResume(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred,
+		Rules: []pep.Policy{{Rule: intercept.Rule{Handshake: intercept.Deferred}, WAN: pep.Leg{Congestion: "resume"}}}}
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "clear")
+	r.carry(t, "20Mbit/s", "750kB")
+	r.fetch(t, 100) // the neighbours know each other
+	first := r.fetch(t, 1_000_000)
+	r.fetch(t, 4_000_000)
+	saved := r.saved(t)
+	if saved.Bytes < 300_000 || saved.MinRTTms < 299 || saved.MinRTTms > 400 || saved.Retreats != 0 {
+		t.Errorf("saved %+v, want most of 750 kB a round trip of 300 ms", saved)
+	}
+	second := r.fetch(t, 1_000_000)
+	if now := r.saved(t); now.Jumps != saved.Jumps+1 || now.Validated != saved.Validated+1 || now.Retreats != 0 {
+		t.Errorf("%+v, then %+v; want one jump more, validated", saved, now)
+	}
+	// Each doubling that the jump leaves out is a round trip of 300 ms.
+	if second > first-500*time.Millisecond {
+		t.Errorf("1 MB took %v, then %v; want two round trips less", first, second)
+	}
+	r.carry(t, "1Mbit/s", "60kB")
+	before := r.saved(t)
+	r.fetch(t, 400_000)
+	if now := r.saved(t); now.Jumps != before.Jumps+1 || now.Retreats != 1 {
+		t.Errorf("%+v, then %+v; want one jump more, and a retreat", before, now)
+	}
+}
+
+// carry gives the link another rate and queue down, and 150 ms each way.
+func (r *rig) carry(t *testing.T, rate, queue string) {
+	t.Helper()
+	profile := fmt.Sprintf(`{"name":"path","down":{"queue":{"rate":%q,"limit":%q},"path":{"delay":"150ms"}},"up":{"path":{"delay":"150ms"}}}`, rate, queue)
+	if _, err := r.engine.Apply(fmt.Appendf(nil, `{"line":"1Gbit/s","default":"main","links":[{"name":"main","seed":1,"profile":%s}]}`, profile)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// saved is what the far proxy has saved of the link.
+func (r *rig) saved(t *testing.T) (saved pep.SavedPath) {
+	t.Helper()
+	r.path.Proxies(func(side string, p *pep.Process) {
+		s, err := p.Status()
+		if err != nil || len(s.Missing) > 0 {
+			t.Errorf("%s: %v, missing %v", side, err, s.Missing)
+		}
+		if side == "far" && len(s.Saved) == 1 {
+			saved = s.Saved[0]
+		}
+	})
+	return saved
+}
+
 // TestTagged: what comes in a VLAN, or in two, leaves in it: through proxies
 // and link, what is split and what crosses.
 func TestTagged(t *testing.T) {

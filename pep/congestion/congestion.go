@@ -14,6 +14,7 @@
 package congestion
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ import (
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types balia bpf/balia.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types wvegas bpf/wvegas.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types predict bpf/predict.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -tags linux -target amd64 -no-global-types -type jump -type saved resume bpf/resume.bpf.c -- -O2 -g -Wall -Werror -mcpu=v3 -I/usr/include/x86_64-linux-gnu
 
 // laws are the BPF laws and where their descriptions come from.
 var laws = []struct {
@@ -43,6 +45,7 @@ var laws = []struct {
 }{
 	{"xlayer", loadXlayer}, {"hybla", loadHybla}, {"lia", loadLia}, {"olia", loadOlia},
 	{"balia", loadBalia}, {"wvegas", loadWvegas}, {"predict", loadPredict},
+	{"resume", loadResume},
 }
 
 // Kernel lists the kernel's own controls that a leg may use.
@@ -203,6 +206,7 @@ func (s *Shelf) Close() error {
 // group 0 is alone, group below 4096, slot below 8).
 type Place struct {
 	Column      uint32  // of the feed
+	Path        uint32  // of what resume has saved, a number below 512
 	Gain        float64 // window beyond rate x RTT; 0 is 1.25
 	Floor       uint32  // of the window, packets; 0 is 10
 	Overhead    uint32  // bytes a frame has beyond the payload; 0 is 66
@@ -239,6 +243,9 @@ func (l *law) place(fd int, at Place) error {
 			gain = 1.25
 		}
 		return m.Put(int32(fd), [4]uint32{at.Column, uint32(gain * 256), orDefault(at.Floor, 10), orDefault(at.Overhead, 66)})
+	}
+	if m := l.collection.Maps["resuming"]; m != nil {
+		return m.Put(int32(fd), append(binary.NativeEndian.AppendUint32(nil, at.Path), make([]byte, m.ValueSize()-4)...))
 	}
 	return l.collection.Maps["members"].Put(int32(fd), [2]uint32{at.Group, at.Slot})
 }

@@ -302,6 +302,56 @@ func TestShelf(t *testing.T) {
 	}
 }
 
+// TestResumeAgainstReference drives the phases of a flow that resumes, and
+// their reference, over random traces, and compares them at every step.
+func TestResumeAgainstReference(t *testing.T) {
+	needsRoot(t)
+	m := newMachine(t, "resume")
+	draw := link.NewDraw(5, "resume")
+	var seen [cwnd.Normal + 1]bool
+	for n := range uint64(200) {
+		saved := float64(draw.Uint64(1000*n) % 3000)
+		rtt := link.Duration(100+draw.Uint64(1000*n+1)%900) * link.Millisecond
+		now := link.Duration(40+draw.Uint64(1000*n+2)%3000) * link.Millisecond
+		f, r := cwnd.NewFlow(now), &cwnd.Resume{Saved: cwnd.Saved{Cwnd: saved, MinRTT: rtt}}
+		k := resumeJump{Cwnd: 10, Ssthresh: math.MaxInt32, Saved: uint32(saved), SavedRttUs: uint32(rtt / link.Microsecond), RttUs: uint32(now / link.Microsecond)}
+		inflight := int(draw.Uint64(1000*n+3) % 20)
+		step := func(event, count int) {
+			k.Event, k.Count, k.Inflight = uint32(event), uint32(count), uint32(inflight)
+			if _, err := m.prog.Run(&ebpf.RunOptions{Context: k, ContextOut: &k}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.FirstRound(f, now, 0, inflight)
+		step(0, 0)
+		for i := range uint64(60) {
+			seen[r.Phase] = true
+			if int(k.Phase) != int(r.Phase) || math.Abs(float64(k.Cwnd)-f.Cwnd) > 1 {
+				t.Fatalf("trace %d, step %d: kernel in phase %d with %d packets, reference in %d with %v", n, i, k.Phase, k.Cwnd, r.Phase, f.Cwnd)
+			}
+			inflight = int(f.Cwnd) * 3 / 4
+			if draw.Uint64(1000*n+10+2*i)%40 == 0 {
+				below := r.Lost(f, inflight)
+				if step(2, 0); (k.Below == 1) != below {
+					t.Fatalf("trace %d: loss is for the law below: kernel %d, reference %v", n, k.Below, below)
+				}
+				continue
+			}
+			acked := 1 + int(draw.Uint64(1000*n+11+2*i)%max(uint64(f.Cwnd)/8, 1))
+			r.Acked(f, acked, inflight)
+			step(1, acked)
+			if r.Phase == cwnd.Normal && !math.IsInf(f.Ssthresh, 1) && math.Abs(float64(k.Ssthresh)-f.Ssthresh) > 1 {
+				t.Fatalf("trace %d: threshold %d, reference %v", n, k.Ssthresh, f.Ssthresh)
+			}
+		}
+	}
+	for phase := cwnd.Unvalidated; phase <= cwnd.Normal; phase++ {
+		if !seen[phase] {
+			t.Errorf("no trace came to phase %d", phase)
+		}
+	}
+}
+
 // TestFallback: a law that did not load gives way to a named kernel control.
 func TestFallback(t *testing.T) {
 	s := &Shelf{tag: "x_", laws: map[string]*law{}, missing: map[string]error{"hybla": os.ErrInvalid}}

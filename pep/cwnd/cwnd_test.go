@@ -162,41 +162,49 @@ func TestResume(t *testing.T) {
 	start := func() (*Resume, *Flow) { return &Resume{Saved: saved}, NewFlow(rtt) }
 
 	r, f := start()
-	r.FirstRound(f, rtt, 0)
+	r.FirstRound(f, rtt, 0, 10)
 	if r.Phase != Unvalidated || f.Cwnd != 500 {
 		t.Fatalf("phase %d, window %v: want a jump to 500", r.Phase, f.Cwnd)
 	}
-	r.Acked(f, 2, 498)
-	for range 249 {
+	r.Acked(f, 10, 490) // those before the jump say nothing of it
+	if r.Phase != Unvalidated {
+		t.Fatalf("phase %d: want none of the jump validated", r.Phase)
+	}
+	r.Acked(f, 2, 488)
+	if r.Phase != Validating || f.Cwnd != 490 { // what was in flight
+		t.Errorf("phase %d, window %v: want 490 to be validated", r.Phase, f.Cwnd)
+	}
+	for range 244 {
 		r.Acked(f, 2, 400)
 	}
-	if r.Phase != Normal || f.Cwnd != 500 {
+	if r.Phase != Normal || f.Cwnd != 490 {
 		t.Errorf("phase %d, window %v after a validated jump", r.Phase, f.Cwnd)
 	}
 
 	r, f = start()
-	r.FirstRound(f, rtt, 0)
-	r.Acked(f, 90, 410)
-	if r.Lost(f) || r.Phase != SafeRetreat || f.Cwnd != 50 { // (10+90)/2
+	r.FirstRound(f, rtt, 0, 10)
+	r.Acked(f, 100, 400)
+	if r.Lost(f, 400) || r.Phase != SafeRetreat || f.Cwnd != 50 { // (10+90)/2
 		t.Errorf("phase %d, window %v: want the retreat to half of the 100 proven", r.Phase, f.Cwnd)
 	}
-	r.Acked(f, 100, 0)
-	if r.Phase != Normal || f.Ssthresh != 100 { // (100+100)/2
+	r.Acked(f, 100, 300)
+	r.Acked(f, 300, 0)
+	if r.Phase != Normal || f.Ssthresh != 250 { // (100+400)/2
 		t.Errorf("phase %d, threshold %v after the retreat", r.Phase, f.Ssthresh)
 	}
 
 	for name, rtt := range map[string]link.Duration{"far shorter": 200 * link.Millisecond, "far longer": 7 * link.Second} {
 		r, f = start()
-		if r.FirstRound(f, rtt, 0); r.Phase != Normal || f.Cwnd != 10 {
+		if r.FirstRound(f, rtt, 0, 10); r.Phase != Normal || f.Cwnd != 10 {
 			t.Errorf("%s path: phase %d, window %v: want no jump", name, r.Phase, f.Cwnd)
 		}
 	}
 	r, f = start()
-	if r.FirstRound(f, rtt, link.Time(3601*link.Second)); r.Phase != Normal {
+	if r.FirstRound(f, rtt, link.Time(3601*link.Second), 10); r.Phase != Normal {
 		t.Error("jumped on a path saved over an hour ago")
 	}
 	r, f = start()
-	if !r.Lost(f) {
+	if !r.Lost(f, 10) {
 		t.Error("a loss in the first round is for the law below")
 	}
 }

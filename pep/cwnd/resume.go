@@ -34,9 +34,9 @@ type Resume struct {
 	Lifetime link.Duration // how long Saved is trusted; 0 is one hour
 	Phase    Phase
 
-	pipe float64 // packets acknowledged since the jump
-	jump float64 // window of the jump
-	mark float64 // flight size at the jump: its acknowledgement validates
+	pipe  float64 // packets that the path has carried, as far as is known
+	ahead float64 // packets in flight at the jump: the path carries them already
+	mark  float64 // packets to be acknowledged before the jump, or the retreat, is over
 }
 
 // Confirmed reports whether a round-trip sample fits the saved path: not
@@ -51,60 +51,72 @@ func (r *Resume) Confirmed(rtt link.Duration, now link.Time) bool {
 }
 
 // FirstRound ends the reconnaissance: the initial window was acknowledged
-// without loss. It jumps, or stays normal, and returns the window.
-func (r *Resume) FirstRound(f *Flow, rtt link.Duration, now link.Time) {
+// without loss, and inflight packets follow it. It jumps, or stays normal.
+func (r *Resume) FirstRound(f *Flow, rtt link.Duration, now link.Time, inflight int) {
 	r.Phase = Normal
 	if !r.Confirmed(rtt, now) || r.Saved.Cwnd/2 <= f.Cwnd {
 		return
 	}
-	r.Phase, r.mark, r.pipe = Unvalidated, f.Cwnd, f.Cwnd
-	r.jump = r.Saved.Cwnd / 2
-	f.Cwnd = r.jump
+	r.Phase, r.pipe, r.ahead = Unvalidated, float64(inflight), float64(inflight)
+	f.Cwnd = r.Saved.Cwnd / 2
 }
 
 // Acked books n acknowledged packets; inflight is what is unacknowledged now.
+// Until the phase is normal the window does not grow.
 func (r *Resume) Acked(f *Flow, n, inflight int) {
 	switch r.Phase {
 	case Unvalidated:
-		r.pipe += float64(n)
+		fresh := math.Max(float64(n)-r.ahead, 0)
+		r.ahead = math.Max(r.ahead-float64(n), 0)
+		if fresh == 0 {
+			return
+		}
 		// The first acknowledgement of the jump: what is in flight is all
 		// that may be validated.
-		r.Phase = Validating
+		r.pipe += fresh
+		r.Phase, r.mark = Validating, float64(inflight)
 		f.Cwnd = math.Max(r.pipe, math.Min(f.Cwnd, float64(inflight+n)))
-		r.mark = r.pipe + float64(inflight)
-	case Validating:
+		r.over(f)
+	case Validating, SafeRetreat:
 		r.pipe += float64(n)
-		if r.pipe >= r.mark {
-			r.Phase = Normal
-			f.Ssthresh = math.Inf(1)
-		}
-	case SafeRetreat:
-		r.pipe += float64(n)
-		if inflight == 0 {
-			r.Phase = Normal
-			f.Ssthresh = math.Max(r.pipe*beta, 2)
-		}
+		r.mark -= float64(n)
+		r.over(f)
 	}
 }
 
-// beta is the reduction of the law that goes on (Reno's half).
+// over ends the phase once all that was in flight when it began is
+// acknowledged.
+func (r *Resume) over(f *Flow) {
+	if r.mark > 0 {
+		return
+	}
+	if r.Phase == SafeRetreat {
+		f.Ssthresh = math.Max(r.pipe*beta, 2)
+	} else {
+		f.Ssthresh = math.Inf(1)
+	}
+	r.Phase = Normal
+}
+
+// beta is the reduction of a retreat.
 const beta = 0.5
 
-// Lost answers a loss. It reports whether the law below is to answer it
-// instead.
-func (r *Resume) Lost(f *Flow) bool {
+// Lost answers a loss, with inflight packets under way. It reports whether
+// the law below is to answer it instead.
+func (r *Resume) Lost(f *Flow, inflight int) bool {
 	switch r.Phase {
-	case Reconnaissance:
-		r.Phase = Normal
-		return true
 	case Unvalidated, Validating:
-		r.Phase = SafeRetreat
+		r.Phase, r.mark = SafeRetreat, float64(inflight)
 		// Below what the path has proven to carry, whatever was jumped to.
-		f.Cwnd = math.Max(r.pipe*beta, 10*beta)
+		f.Cwnd = math.Max(r.pipe*beta, initialWindow*beta)
 		f.Ssthresh = f.Cwnd
 		return false
 	case SafeRetreat:
 		return false
 	}
+	r.Phase = Normal
 	return true
 }
+
+// initialWindow is that of RFC 6928, in packets.
+const initialWindow = 10

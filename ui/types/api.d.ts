@@ -570,6 +570,7 @@ export interface Proxy {
   pid: number
   refused: number
   resets: number
+  saved?: (SavedPath)[]
   side: "near" | "far"
   /** Why there are no figures of this proxy: it does not answer. */
   silent?: string
@@ -647,6 +648,17 @@ export interface RunWish {
 export interface Sample {
   pairs: (PairSample)[]
   time: string
+}
+
+export interface SavedPath {
+  age_ms: number
+  bytes: number
+  jumps: number
+  link: number
+  min_rtt_ms: number
+  retreats: number
+  validated: number
+  way: string
 }
 
 export interface Series {

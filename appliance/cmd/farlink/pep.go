@@ -66,6 +66,10 @@ func printPEP(w io.Writer, s appliance.PEPState) error {
 			fmt.Fprintf(w, "%s: link %d grants %.4g Mbit/s %s, told %.1f ms ago; windows are %.1f %% off (%d samples)\n",
 				p.Side, l.Link, l.GrantedBps/1e6, l.Way, l.AgeMs, 100*p.Feed.Error, p.Feed.Samples)
 		}
+		for _, l := range p.Saved {
+			fmt.Fprintf(w, "%s: saved of link %d %s: %d bytes a round trip of %.1f ms, %.0f s ago; %d connections jumped to half of it, %d validated, %d retreated\n",
+				p.Side, l.Link, l.Way, l.Bytes, l.MinRTTms, l.AgeMs/1e3, l.Jumps, l.Validated, l.Retreats)
+		}
 		for name, why := range p.Missing {
 			fmt.Fprintf(w, "%s: congestion control %s is missing: %s\n", p.Side, name, why)
 		}
