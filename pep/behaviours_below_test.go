@@ -182,7 +182,7 @@ func signed(x *trial) string {
 		return "listen: " + err.Error()
 	}
 	defer l.Close()
-	return x.to(l, 0, key(x.b), func(c, s *net.TCPConn) string { return say(c, s, "ping") + say(s, c, "pong") })
+	return x.to(l, 0, key(x.b), pingPong)
 }
 
 // urgentByte stands between others, and is read beside them.
@@ -238,7 +238,7 @@ func callsBack(x *trial) string {
 		return err.Error()
 	}
 	defer l.Close()
-	return first + ", back: " + back.to(l, from, nil, func(c, s *net.TCPConn) string { return say(c, s, "ping") + say(s, c, "pong") })
+	return first + ", back: " + back.to(l, from, nil, pingPong)
 }
 
 // simultaneous: an end's kernel opens a connection to one who opens it too,

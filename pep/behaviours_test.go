@@ -202,11 +202,15 @@ func (x *trial) listen(set func(fd int) error) (l *net.TCPListener, err error) {
 
 func (x *trial) listenAt(port int) (*net.TCPListener, error) { return x.listenOn(port, nil) }
 
-func (x *trial) listenOn(port int, set func(fd int) error) (l *net.TCPListener, err error) {
+func (x *trial) listenOn(port int, set func(fd int) error) (*net.TCPListener, error) {
+	return x.listenTo(x.target(port), set)
+}
+
+func (x *trial) listenTo(address string, set func(fd int) error) (l *net.TCPListener, err error) {
 	err = x.b.Do(func() error {
 		lc := net.ListenConfig{Control: setting(set), KeepAlive: -1}
 		lc.SetMultipathTCP(false)
-		got, err := lc.Listen(context.Background(), "tcp", x.target(port))
+		got, err := lc.Listen(context.Background(), "tcp", address)
 		if err == nil {
 			l = got.(*net.TCPListener)
 		}

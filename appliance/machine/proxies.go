@@ -17,6 +17,10 @@ import (
 func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 	name := wireName(c.Box, c.Pair.Name)
 	sides := split.Sides{Near: c.PEP.Near, Far: c.PEP.Far}
+	config := split.Config{
+		Name: name, Netns: c.Pair.Netns, A: c.Pair.A, B: c.Pair.B, MTU: c.Pair.MTU,
+		Sides: sides, PEP: c.PEP.Config, Command: split.Command,
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	old := k.paths[name]
@@ -25,17 +29,14 @@ func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 	}
 	if old != nil {
 		delete(k.paths, name)
-		if err := old.Close(); err != nil {
+		if err := replaced(old, c, config); err != nil {
 			return nil, err
 		}
 	}
 	if !c.PEP.On() {
 		return nil, split.Remove(name) // of a daemon before this one
 	}
-	p, err := split.Open(split.Config{
-		Name: name, Netns: c.Pair.Netns, A: c.Pair.A, B: c.Pair.B, MTU: c.Pair.MTU,
-		Sides: sides, PEP: c.PEP.Config, Command: split.Command,
-	})
+	p, err := split.Open(config)
 	if err != nil {
 		return nil, fmt.Errorf("proxies: %w", err)
 	}
@@ -50,6 +51,16 @@ func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 	}
 	k.paths[name] = p
 	return p, nil
+}
+
+// replaced takes a path away for another or none; meanwhile frames pass
+// directly, unless the pair is rather to be cut.
+func replaced(old *split.Path, c appliance.EngineConfig, next split.Config) error {
+	err := errors.Join(old.Close(), wire.Remove(next.Name))
+	if err == nil && c.Pair.Fallback != appliance.CutOff {
+		err = split.Direct(next)
+	}
+	return err
 }
 
 // dropPath takes the proxies of a pair away.

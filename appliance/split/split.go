@@ -227,22 +227,39 @@ func (p *Path) Join() error {
 func (p *Path) Sides() Sides { return p.config.Sides }
 
 // join redirects between the test port and the proxy, in the kernel.
-func (s *side) join(pair string) error {
+func (s *side) join(pair string) (err error) {
+	s.wire, err = redirect(pair+"-"+s.name, steer.Generic, s.port, s.outer)
+	return err
+}
+
+// redirect leads frames from a to b and back.
+func redirect(name string, how steer.Attach, a, b string) (*steer.Wire, error) {
 	var ports [2]steer.Port
-	for i, name := range []string{s.port, s.outer} {
+	for i, name := range []string{a, b} {
 		l, err := netlink.LinkByName(name)
 		if err != nil {
-			return fmt.Errorf("port %s: %w", name, err)
+			return nil, fmt.Errorf("port %s: %w", name, err)
 		}
 		ports[i] = steer.Port{Name: name, Index: l.Attrs().Index}
 	}
-	w, err := steer.Open(steer.Options{Dir: steer.Dir(pair + "-" + s.name), Ports: ports, Attach: steer.Generic})
-	if err != nil {
-		return err
+	w, err := steer.Open(steer.Options{Dir: steer.Dir(name), Ports: ports, Attach: how})
+	if err == nil {
+		w.SetMode(steer.Bypass)
 	}
-	w.SetMode(steer.Bypass)
-	s.wire = w
-	return nil
+	return w, err
+}
+
+// Direct leads frames from one test port to the other while one path makes
+// room for the next; the ports must be free of other XDP programs. An engine
+// of the pair takes it over.
+func Direct(c Config) error {
+	return in(c.Netns, func() error {
+		w, err := redirect(c.Name, steer.Auto, c.A, c.B)
+		if err != nil {
+			return fmt.Errorf("wire between the ports: %w", err)
+		}
+		return w.Close()
+	})
 }
 
 // Ends are the two ports between which the emulated link lies, A's side

@@ -170,16 +170,59 @@ func TestBothSides(t *testing.T) {
 	})
 }
 
-// TestOneSide: a near proxy alone, whose partner a device under test may be.
+// TestOneSide: a proxy alone, whose partner a device under test may be.
 func TestOneSide(t *testing.T) {
+	for _, sides := range []split.Sides{{Near: true}, {Far: true}} {
+		t.Run(fmt.Sprintf("%+v", sides), func(t *testing.T) {
+			c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
+			r := newRig(t, sides, c, "terrestrial/fibre")
+			r.fetch(t, 100_000)
+			n := 0
+			r.path.Proxies(func(side string, p *pep.Process) {
+				n++
+				if s, err := p.Status(); err != nil || (side == "near") != sides.Near || s.Accepted != 1 {
+					t.Errorf("%s: %+v, %v; want one connection", side, s, err)
+				}
+			})
+			if n != 1 {
+				t.Errorf("%d proxies, want one", n)
+			}
+		})
+	}
+}
+
+// TestTakeOver: a path whose daemon and proxies were killed is a wire, and the
+// next daemon takes it over as it stands.
+func TestTakeOver(t *testing.T) {
 	c := pep.Config{Enabled: true, Handshake: intercept.Deferred}
-	r := newRig(t, split.Sides{Near: true}, c, "terrestrial/fibre")
-	r.fetch(t, 100_000)
-	r.path.Proxies(func(side string, p *pep.Process) {
-		if s, err := p.Status(); err != nil || side != "near" || s.Accepted != 1 {
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "clear")
+	r.fetch(t, 1000)
+	r.path.Proxies(func(_ string, p *pep.Process) { p.Kill(); <-p.Done() })
+	r.fetch(t, 1000)
+	again, err := split.Open(split.Config{Name: r.Name(), Netns: r.Box, A: r.PortA, B: r.PortB, Sides: r.path.Sides(), PEP: c, Command: split.Command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.path = again // the rig closes it
+	if !again.Adopted() {
+		t.Error("the path was made anew")
+	}
+	r.fetch(t, 1000)
+	again.Proxies(func(side string, p *pep.Process) {
+		if s, err := p.Status(); err != nil || s.Accepted != 1 {
 			t.Errorf("%s: %+v, %v; want one connection", side, s, err)
 		}
 	})
+	other := split.Config{Name: r.Name(), Netns: r.Box, A: r.PortA, B: r.PortB, Sides: split.Sides{Near: true}, Command: split.Command}
+	if again.Proxies(func(_ string, p *pep.Process) { p.Kill(); <-p.Done() }); t.Failed() {
+		return
+	}
+	if r.path, err = split.Open(other); err != nil {
+		t.Fatal(err)
+	}
+	if r.path.Adopted() {
+		t.Error("a path of other sides was taken over")
+	}
 }
 
 // TestAgainAtOnce: a namespace that something still holds, such as a
