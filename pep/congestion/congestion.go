@@ -3,7 +3,7 @@
 // and the kernel's own beside them.
 //
 //	Load ──▶ Shelf ──Use(fd, "hybla")──▶ setsockopt(TCP_CONGESTION, "fl1a2b_hybla")
-//	engine ─▶ Feed.Tell(link, way, capacity) ─▶ shared BPF array ─▶ xlayer, at the next ACK
+//	engine ─▶ Feed.Tell(link, way, capacity) ─▶ shared BPF array ─▶ xlayer, at the next packet
 //
 // One ELF per law: programs are paired with struct_ops maps by type and member
 // only, so two laws in one object would get each other's programs. The

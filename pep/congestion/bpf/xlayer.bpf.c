@@ -210,10 +210,17 @@ __u32 BPF_PROG(xlayer_undo, struct sock *sk)
 	return capacity_of(sk) ? ((struct tcp_sock *)sk)->snd_cwnd : tcp_reno_undo_cwnd(sk);
 }
 
-/* One segment at a time below 12 Mbit/s: a burst of two would stand out in
- * the queue of a slow link. */
+/* Asked before each transmission: so that the pace follows the queue also while
+ * no acknowledgement comes, for a round trip at the start and after a pause,
+ * when a pace found with an empty queue would flood a small buffer. One segment
+ * at a time below 12 Mbit/s: a burst of two would stand out in the queue of a
+ * slow link. */
 SEC("struct_ops")
-__u32 BPF_PROG(xlayer_tso, struct sock *sk) { return sk->sk_pacing_rate < 1500000 ? 1 : 2; }
+__u32 BPF_PROG(xlayer_tso, struct sock *sk)
+{
+	follow(sk);
+	return sk->sk_pacing_rate < 1500000 ? 1 : 2;
+}
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops xlayer = {
