@@ -20,6 +20,7 @@ type Box struct {
 	store         *Store
 	bus           bus
 	reloads       chan []PairConfig
+	carrier       *carrier // nil without a bundle of paths
 
 	mu    sync.Mutex
 	pairs []*pair
@@ -33,6 +34,10 @@ type Parts struct {
 	Ports   Ports
 	Engines Engines
 	Store   *Store
+	// Multipath is the bundle of paths, if there is one; Carry starts what
+	// carries connections over it.
+	Multipath *MultipathConfig
+	Carry     Carry
 }
 
 // Open makes a box: it takes up the last want of each pair and takes the
@@ -46,6 +51,11 @@ func Open(ctx context.Context, parts Parts) (*Box, error) {
 		b.pairs = append(b.pairs, p)
 		err = errors.Join(err, p.restore(), p.restorePEP(), p.prepare(ctx))
 	}
+	if parts.Multipath != nil {
+		var bad error
+		b.carrier, bad = newCarrier(b, *parts.Multipath, parts.Carry)
+		err = errors.Join(err, bad)
+	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -57,6 +67,9 @@ func (b *Box) Run(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)
 	for _, p := range b.all() {
 		p.begin(inner, group)
+	}
+	if b.carrier != nil {
+		group.Go(func() error { return b.carrier.run(inner) })
 	}
 	group.Go(func() error {
 		for {
@@ -140,6 +153,10 @@ func (b *Box) State() State {
 	s := State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
 	for _, p := range b.all() {
 		s.Pairs = append(s.Pairs, p.snapshot())
+	}
+	if b.carrier != nil {
+		m, _ := b.carrier.state()
+		s.Paths = m.Paths
 	}
 	return s
 }
@@ -225,6 +242,9 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 			err = errors.Join(proxies, err)
 		})
 		all = errors.Join(all, asked, err)
+	}
+	if b.carrier != nil {
+		all = errors.Join(all, b.carrier.apply(b.carrier.config.Boot, Options{By: by}))
 	}
 	b.bus.publish(Event{Kind: KindReset, By: by, Text: "back to the boot state"})
 	return all

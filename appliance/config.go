@@ -21,6 +21,8 @@ type Config struct {
 	State string       `toml:"state"`
 	API   APIConfig    `toml:"api"`
 	Pairs []PairConfig `toml:"pairs"`
+	// Multipath is several paths held together; none when not given.
+	Multipath *MultipathConfig `toml:"multipath"`
 }
 
 // APIConfig is how the box is driven.
@@ -167,6 +169,9 @@ func (c *Config) check(say link.Report) {
 		p.check(path, say)
 	}
 	c.API.check(say)
+	if c.Multipath != nil {
+		c.Multipath.check(say)
+	}
 	for i, t := range c.API.Tokens {
 		path := fmt.Sprintf("api.tokens[%d].", i)
 		if !tokenName.MatchString(t.Name) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
+	"farlink/pep/bundle"
 )
 
 func TestReferenceConfig(t *testing.T) {
@@ -25,6 +26,15 @@ func TestReferenceConfig(t *testing.T) {
 		Pairs: []PairConfig{{Name: "main", A: "eth1", B: "eth2", Fallback: Bypass, FailAfter: DefaultFailAfter,
 			Memory: DefaultMemory, Boot: Want{Mode: Emulate, Link: Link{Profile: DefaultProfile}},
 			Hosts: HostsConfig{HostConfig{"192.0.2.1", "dut"}, HostConfig{"192.0.2.2", "server"}}}},
+	}
+	m := got.Multipath
+	if got.Multipath = nil; m == nil || m.Boot.Mode != bundle.Lab || len(m.Site.Paths) != 1 || m.Site.Near.Pins == "" || m.Site.Far.LAN != "eth3" {
+		t.Errorf("docs/config.toml has the paths %+v", m)
+	}
+	for _, key := range append(tags(reflect.TypeFor[bundle.Site]()), tags(reflect.TypeFor[bundle.Carriage]())...) {
+		if !strings.Contains(string(text), key) {
+			t.Errorf("docs/config.toml does not name %q", key)
+		}
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("docs/config.toml is\n%+v\nwant\n%+v", got, want)
@@ -52,6 +62,34 @@ func keys(s reflect.Type) (all []string) {
 		all = append(all, keys(s.Field(i).Type)...)
 	}
 	return all
+}
+
+// tags lists the keys of a document and of the tables and lists in it, one
+// level deep.
+func tags(s reflect.Type) (all []string) {
+	for i := range s.NumField() {
+		f := s.Field(i)
+		all = append(all, f.Tag.Get("toml"))
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		if inner.PkgPath() == s.PkgPath() && inner.Kind() == reflect.Struct && f.Tag.Get("toml") != "rules" {
+			all = append(all, tags(inner)...)
+		}
+	}
+	return all
+}
+
+// A site that cannot be is refused with all that is wrong.
+func TestMultipathConfig(t *testing.T) {
+	_, problems := ParseConfig([]byte("pairs = [{a = \"x\", b = \"y\"}]\n[multipath.site.near]\nnetns = \"n\"\n[[multipath.site.path]]\nname = \"p\"\n[multipath.boot]\nmode = \"both\"\nrules = [{path = \"q\", port = 5}]\n"))
+	got := problems.Error()
+	for _, want := range []string{"multipath.site.far", "multipath.site.near", "multipath.site.path[0]", "multipath.boot.mode", "multipath.boot.rules[0].port", "multipath.boot.rules[0].path"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not among %s", want, got)
+		}
+	}
 }
 
 func TestConfigDefaults(t *testing.T) {

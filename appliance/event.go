@@ -11,17 +11,19 @@ type Kind string
 
 // The kinds of events.
 const (
-	KindApplied  Kind = "applied"  // a want took effect
-	KindState    Kind = "state"    // a pair's word changed
-	KindLink     Kind = "link"     // a link event begins or ends
-	KindPEP      Kind = "pep"      // the wants of proxies changed
-	KindReset    Kind = "reset"    // the box went back to its boot state
-	KindReload   Kind = "reload"   // the configuration was read again
-	KindPort     Kind = "port"     // a port lost its carrier or got it back
-	KindEngine   Kind = "engine"   // an engine started, died, was started again
-	KindVerdict  Kind = "verdict"  // the ledger's verdict changed
-	KindStorage  Kind = "storage"  // the disk takes samples or captures no more, or does again
-	KindShutdown Kind = "shutdown" // the daemon stops
+	KindApplied Kind = "applied" // a want took effect
+	KindState   Kind = "state"   // a pair's word changed
+	KindLink    Kind = "link"    // a link event begins or ends
+	KindPEP     Kind = "pep"     // the wants of proxies changed
+	// A path of the bundle came or went, or what it is to do has changed.
+	KindMultipath Kind = "multipath"
+	KindReset     Kind = "reset"    // the box went back to its boot state
+	KindReload    Kind = "reload"   // the configuration was read again
+	KindPort      Kind = "port"     // a port lost its carrier or got it back
+	KindEngine    Kind = "engine"   // an engine started, died, was started again
+	KindVerdict   Kind = "verdict"  // the ledger's verdict changed
+	KindStorage   Kind = "storage"  // the disk takes samples or captures no more, or does again
+	KindShutdown  Kind = "shutdown" // the daemon stops
 )
 
 // Event is one thing that happened, numbered from 1 without gaps.

@@ -1,6 +1,10 @@
 package appliance
 
-import "time"
+import (
+	"time"
+
+	"farlink/pep/bundle"
+)
 
 // Word is the one word that says how a pair is.
 type Word string
@@ -37,6 +41,8 @@ type State struct {
 	Started time.Time   `json:"started" doc:"When the daemon started."`
 	Now     time.Time   `json:"now" doc:"When this was taken."`
 	Pairs   []PairState `json:"pairs" doc:"The pairs of test ports, in the order of the configuration."`
+	// Paths of the box's bundle, where it has one.
+	Paths []bundle.PathState `json:"paths,omitempty" doc:"The paths that are held together, where the box has some: /multipath says what they carry."`
 }
 
 // PairState is what is, of one pair.

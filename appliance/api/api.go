@@ -176,6 +176,7 @@ func (s *Server) describe(r *gin.Engine) {
 	s.profileOperations(a)
 	s.linkOperations(a)
 	s.pepOperations(a)
+	s.multipathOperations(a)
 	s.streamOperations(a)
 	s.historyOperations(a)
 	s.leaseOperations(a)
@@ -193,7 +194,7 @@ func (s *Server) describe(r *gin.Engine) {
 // tidy mends what huma writes otherwise than meant: a body that is wanted raw
 // and checked is one of JSON all the same.
 func tidy(docs *huma.OpenAPI) {
-	for _, path := range []string{"/link", "/pep"} {
+	for _, path := range []string{"/link", "/pep", "/multipath"} {
 		body := docs.Paths[path].Patch.RequestBody
 		delete(body.Content, "application/octet-stream")
 		body.Content[typeJSON] = body.Content["application/merge-patch+json"]
@@ -249,10 +250,11 @@ func (s *Server) plain(r *gin.Engine, files page.Files) {
 	}
 	r.GET(Base+"/openapi.yaml", func(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", yaml) })
 	r.GET("/metrics", s.readers, gin.WrapH(metrics.Handler(metrics.Source{
-		State:   func() appliance.State { return s.Box.State() },
-		PEP:     func(pair string) (appliance.PEPState, error) { return s.Box.PEP(pair) },
-		Held:    func() bool { return s.Desk.Look().Held() },
-		Streams: s.hub.Load, Runs: s.runs.List, Counts: &s.counts})))
+		State:     func() appliance.State { return s.Box.State() },
+		PEP:       func(pair string) (appliance.PEPState, error) { return s.Box.PEP(pair) },
+		Multipath: func() (appliance.MultipathState, error) { return s.Box.Multipath(0, 0) },
+		Held:      func() bool { return s.Desk.Look().Held() },
+		Streams:   s.hub.Load, Runs: s.runs.List, Counts: &s.counts})))
 	r.GET("/healthz", gin.WrapF(s.healthz))
 	r.GET("/readyz", gin.WrapF(s.readyz))
 	for name, f := range files {

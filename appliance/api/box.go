@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"farlink/appliance"
+	"farlink/pep/bundle"
 )
 
 // Box is what the API drives: appliance.Box, or anything that keeps its
@@ -28,6 +29,13 @@ type Box interface {
 	PatchPEP(ctx context.Context, pair string, patch []byte, o appliance.Options) (appliance.PEPState, error)
 	// Splits lists split connections, as the proxy of a side sees them.
 	Splits(pair, side string, offset, most int) ([]appliance.Split, int, error)
+	// Multipath is the state of the bundle of paths, with a page of the
+	// connections that it carries.
+	Multipath(offset, most int) (appliance.MultipathState, error)
+	// ApplyMultipath makes want the bundle's, all of it or nothing.
+	ApplyMultipath(want bundle.Carriage, o appliance.Options) (appliance.MultipathState, error)
+	// PatchMultipath lays a merge patch (RFC 7396) over the want of the bundle.
+	PatchMultipath(patch []byte, o appliance.Options) (appliance.MultipathState, error)
 	// Reset puts the box back to its boot state.
 	Reset(ctx context.Context, by string) error
 	// Engine is what drives a pair now, nil if nothing does.

@@ -76,6 +76,8 @@ func refuse(err error, at string) error {
 	case errors.As(err, &noPair):
 		return problem(http.StatusNotFound, noPair.Error(),
 			&huma.ErrorDetail{Location: "query.pair", Message: "want a pair of the box", Value: noPair.Name})
+	case errors.Is(err, appliance.ErrNoMultipath):
+		return problem(http.StatusNotFound, err.Error())
 	case errors.As(err, &notReady):
 		return problem(http.StatusServiceUnavailable, notReady.Error())
 	case errors.As(err, &noProfile):

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,10 @@ func version(st Status) string {
 		pairs[i] = p
 	}
 	st.Pairs = pairs
+	st.Paths = slices.Clone(st.Paths)
+	for i := range st.Paths {
+		st.Paths[i].UpBytes, st.Paths[i].DownBytes = 0, 0
+	}
 	b, err := json.Marshal(st)
 	if err != nil { // cannot be: the operation writes the same
 		return ""

@@ -129,7 +129,7 @@ func (l *land) serve(t *testing.T) {
 	}()
 }
 
-func (l *land) configure(t *testing.T, c bundle.Config) {
+func (l *land) configure(t *testing.T, c bundle.Carriage) {
 	t.Helper()
 	if err := l.Configure(c); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestModes(t *testing.T) {
 	l := settle(t, "lte/skt-constant", "lte/kt-constant")
 	var old []*net.TCPConn
 	for _, m := range []bundle.Mode{bundle.Off, bundle.Lab, bundle.Wire, bundle.Off} {
-		l.configure(t, bundle.Config{Mode: m})
+		l.configure(t, bundle.Carriage{Mode: m})
 		for _, to := range []string{server4, server6Port} {
 			c := l.connect(t, "d", to, false)
 			if got := <-l.seen; got != c.LocalAddr().String() || c.RemoteAddr().String() != to {
@@ -263,7 +263,7 @@ func TestModes(t *testing.T) {
 		}
 	}
 	l.none(t)
-	l.configure(t, bundle.Config{Mode: bundle.Wire})
+	l.configure(t, bundle.Carriage{Mode: bundle.Wire})
 	c := l.connect(t, "a", server4, true)
 	exchange(t, c, 2_000_000)
 	got := l.one(t, "a device with both carriers", both)
@@ -276,7 +276,7 @@ func TestModes(t *testing.T) {
 func TestDeferred(t *testing.T) {
 	l := settle(t, "lte/skt-constant", "lte/kt-constant")
 	for _, m := range []bundle.Mode{bundle.Lab, bundle.Wire} {
-		l.configure(t, bundle.Config{Mode: m})
+		l.configure(t, bundle.Carriage{Mode: m})
 		if c, err := l.dial("d", "10.79.0.2:8080", false); !errors.Is(err, syscall.ECONNREFUSED) && m == bundle.Lab {
 			t.Errorf("mode %s, a port without a server: %v, %v; want a refusal", m, c, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"farlink/appliance/carriers"
 	"farlink/appliance/split"
-	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
 )
 
@@ -30,7 +30,7 @@ func Down(ctx context.Context, name string) error {
 	err := end(ctx, pids, 15*time.Second)
 	err = errors.Join(err, end(ctx, inside(namespaces(name)), 2*time.Second))
 	err = errors.Join(err, steer.Remove(steer.Dir("lab-"+name+"-main")), split.Remove("lab-"+name+"-main"))
-	err = errors.Join(err, netlab.Remove(namespaces(name)...))
+	err = errors.Join(err, carriers.RemoveGround(name))
 	err = errors.Join(err, os.RemoveAll(dir(name)))
 	// The directories above go with the last lab.
 	_ = os.Remove(Root)

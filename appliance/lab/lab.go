@@ -7,6 +7,9 @@
 //	10.77.0.1/24                                       10.77.0.2/24
 //	fd77::1/64                                         fd77::2/64
 //
+// With several carriers there is more on either side: package carriers draws
+// it (Ground).
+//
 // What is known of a lab stands in /run/farlink/labs/NAME: lab.json, the
 // daemon's config.toml, its log, its state directory.
 package lab
@@ -23,7 +26,9 @@ import (
 	"strings"
 
 	"farlink/appliance"
+	"farlink/appliance/carriers"
 	"farlink/emulator/link"
+	"farlink/pep/bundle"
 	"farlink/profiles/document"
 )
 
@@ -38,6 +43,10 @@ type Lab struct {
 	NsA   string `json:"ns_a"`  // namespace of the device side
 	NsB   string `json:"ns_b"`  // namespace of the network side
 	PID   int    `json:"pid"`   // of the daemon
+	// Of a lab of several carriers: a plain device behind the one that has
+	// them all, and the server.
+	NsDevice string `json:"ns_device,omitempty"`
+	NsServer string `json:"ns_server,omitempty"`
 }
 
 // Options say what lab to make.
@@ -49,6 +58,9 @@ type Options struct {
 	MTU     int       // of all interfaces, in bytes; 0 is 1500
 	PEP     bool      // with a proxy at either side, its window following the link
 	Memory  link.Size // for frames in the links; 0 is the box's default
+	// Carriers are the profiles of several carriers side by side; Profile is
+	// not heeded then.
+	Carriers []string
 }
 
 var labName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,10}$`)
@@ -69,13 +81,16 @@ func (o Options) Check() error {
 	if o.MTU != 0 && (o.MTU < 1280 || o.MTU > 9202) {
 		return fmt.Errorf("mtu %d: want 1280 (the least of IPv6) to 9202 (frames of 9216)", o.MTU)
 	}
+	if o.PEP && len(o.Carriers) > 0 {
+		return errPEP
+	}
 	return nil
 }
 
 func dir(name string) string           { return filepath.Join(Root, name) }
 func namespace(name, of string) string { return name + "-" + of }
 func namespaces(name string) []string {
-	return []string{namespace(name, "a"), namespace(name, "b"), namespace(name, "box")}
+	return carriers.Namespaces(name)
 }
 
 // Find returns the lab called name.
@@ -143,7 +158,7 @@ func isDaemon(pid int, name string) bool {
 func configFile(name string) string { return filepath.Join(dir(name), "config.toml") }
 
 // config writes the daemon's configuration.
-func config(o Options, token string) string {
+func config(o Options, site bundle.Site, token string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name = %q\nstate = %q\n\n", "lab-"+o.Name, filepath.Join(dir(o.Name), "state"))
 	fmt.Fprintf(&b, "[api]\nlisten = %q\n\n", o.API)
@@ -152,14 +167,30 @@ func config(o Options, token string) string {
 	if o.Memory != 0 {
 		fmt.Fprintf(&b, "memory = %q\n", o.Memory)
 	}
-	for _, end := range []struct{ side, address string }{{"a", "10.77.0.1"}, {"b", "10.77.0.2"}} {
-		fmt.Fprintf(&b, "\n[pairs.hosts.%s]\naddress = %q\nnetns = %q\n", end.side, end.address, namespace(o.Name, end.side))
+	for _, h := range o.hosts() {
+		fmt.Fprintf(&b, "\n[pairs.hosts.%s]\naddress = %q\nnetns = %q\n", h.side, h.address, namespace(o.Name, h.of))
+	}
+	if len(o.Carriers) > 0 {
+		o.boot(&b, site)
+		bundleConfig(&b, site)
+		return b.String()
 	}
 	fmt.Fprintf(&b, "\n[pairs.boot]\nprofile = %q\nseed = %d\n", o.Profile, o.Seed)
 	if o.PEP {
 		fmt.Fprint(&b, "\n[pairs.pep]\nnear = true\nfar = true\nenabled = true\nhandshake = \"deferred\"\n\n[pairs.pep.wan]\ncongestion = \"xlayer\"\n")
 	}
 	return b.String()
+}
+
+// host is where traffic of an experiment begins or ends.
+type host struct{ side, of, address string }
+
+// hosts are those of a lab.
+func (o Options) hosts() []host {
+	if len(o.Carriers) > 0 {
+		return []host{{"a", "d", "10.78.0.2"}, {"b", "s", "10.79.0.2"}}
+	}
+	return []host{{"a", "a", "10.77.0.1"}, {"b", "b", "10.77.0.2"}}
 }
 
 // save writes lab.json, readable by root alone: it holds the token.

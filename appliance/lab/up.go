@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/emulator/netlab"
+	"farlink/pep/bundle"
 )
 
 // patience is how long a daemon may take until its link stands.
@@ -51,10 +52,17 @@ func (l *Lab) raise(ctx context.Context, binary string, o Options) error {
 	if err := l.save(); err != nil {
 		return err
 	}
-	if _, err := netlab.New(o.Name, netlab.Options{MTU: o.MTU}); err != nil {
+	var site bundle.Site
+	var err error
+	if len(o.Carriers) > 0 {
+		site, err = l.lay(o)
+	} else {
+		_, err = netlab.New(o.Name, netlab.Options{MTU: o.MTU})
+	}
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(configFile(o.Name), []byte(config(o, l.Token)), 0o600); err != nil {
+	if err := os.WriteFile(configFile(o.Name), []byte(config(o, site, l.Token)), 0o600); err != nil {
 		return err
 	}
 	ended, err := l.start(binary)
@@ -136,6 +144,9 @@ func (l *Lab) stands(ctx context.Context) bool {
 	var s appliance.State
 	if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&s) != nil || len(s.Pairs) == 0 {
 		return false
+	}
+	if l.NsDevice != "" && len(s.Paths) == 0 {
+		return false // the relays are being started
 	}
 	w := s.Pairs[0].Word
 	return w == appliance.Emulating || w == appliance.Bypassing || w == appliance.Cutting

@@ -79,12 +79,14 @@ var (
 
 // Source is where the figures come from.
 type Source struct {
-	State   func() appliance.State
-	PEP     func(pair string) (appliance.PEPState, error)
-	Held    func() bool // whether somebody holds the lease
-	Streams func() (open int, dropped uint64)
-	Runs    func() []run.Run
-	Counts  *Counts
+	State func() appliance.State
+	PEP   func(pair string) (appliance.PEPState, error)
+	// Multipath is the bundle of paths; an error where there is none.
+	Multipath func() (appliance.MultipathState, error)
+	Held      func() bool // whether somebody holds the lease
+	Streams   func() (open int, dropped uint64)
+	Runs      func() []run.Run
+	Counts    *Counts
 }
 
 // Handler answers a scrape.
@@ -98,7 +100,7 @@ func Handler(from Source) http.Handler {
 type collector struct{ Source }
 
 func (c collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range slices.Concat(allMetrics, pepMetrics) {
+	for _, d := range slices.Concat(allMetrics, pepMetrics, multipathMetrics) {
 		out <- d
 	}
 }
@@ -129,6 +131,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 		if s, err := c.PEP(p.Name); err == nil {
 			collectPEP(e, p.Name, s)
 		}
+	}
+	if s, err := c.Multipath(); err == nil {
+		collectMultipath(e, s)
 	}
 	for _, r := range c.Runs() {
 		if r.Phase == run.Running && len(r.Links) > 0 {

@@ -18,7 +18,7 @@ func TestDocumented(t *testing.T) {
 		written[m[1]] = true
 	}
 	name := regexp.MustCompile(`fqName: "([^"]+)"`)
-	for _, d := range slices.Concat(allMetrics, pepMetrics) {
+	for _, d := range slices.Concat(allMetrics, pepMetrics, multipathMetrics) {
 		n := name.FindStringSubmatch(d.String())[1]
 		if !written[n] {
 			t.Errorf("docs/metrics.md has no row for %s", n)

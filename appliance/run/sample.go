@@ -11,6 +11,15 @@ import (
 type Sample struct {
 	Time  time.Time    `json:"time"`
 	Pairs []PairSample `json:"pairs"`
+	// Paths of the box's bundle, where it has one.
+	Paths []PathSample `json:"paths,omitempty" doc:"What the paths carried that are held together."`
+}
+
+// PathSample is what one path of a bundle carried.
+type PathSample struct {
+	Name string  `json:"name"`
+	Up   float64 `json:"up_bps" doc:"Rate from the devices, with all headers."`
+	Down float64 `json:"down_bps" doc:"Rate to the devices."`
 }
 
 // PairSample is what happened to one pair.
@@ -60,6 +69,13 @@ func Between(old, now appliance.State) Sample {
 		}
 		read(&ps, p.Readings)
 		s.Pairs = append(s.Pairs, ps)
+	}
+	for i, p := range now.Paths {
+		one := PathSample{Name: p.Name}
+		if i < len(old.Paths) && old.Paths[i].Name == p.Name && seconds > 0 {
+			one.Up, one.Down = bits(old.Paths[i].UpBytes, p.UpBytes, seconds), bits(old.Paths[i].DownBytes, p.DownBytes, seconds)
+		}
+		s.Paths = append(s.Paths, one)
 	}
 	return s
 }

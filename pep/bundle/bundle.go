@@ -39,7 +39,7 @@ type Bundle struct {
 	manager  *mptcp.Manager    // of the near side
 
 	mu     sync.Mutex
-	config Config
+	config Carriage
 	up     []bool
 	seen   []sight
 	heard  map[uint16]bool // ports with MPTCP listeners
@@ -49,7 +49,7 @@ type Bundle struct {
 
 // Open makes a site ready, in mode off.
 func Open(s Site, log *slog.Logger) (b *Bundle, err error) {
-	b = &Bundle{site: s, log: log, config: Config{}.withDefaults(), up: make([]bool, len(s.Paths)), seen: make([]sight, len(s.Paths)),
+	b = &Bundle{site: s, log: log, config: Carriage{}.withDefaults(), up: make([]bool, len(s.Paths)), seen: make([]sight, len(s.Paths)),
 		heard: map[uint16]bool{}, added: map[netip.Addr]mptcp.Endpoint{}, shelf: congestion.Open(nil)}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	defer func() {
@@ -183,7 +183,7 @@ func (b *Bundle) toServer(ctx context.Context, client, server netip.AddrPort) (c
 
 // Configure puts a configuration in force: all of it, or nothing and the
 // error. Connections that are go on as they began.
-func (b *Bundle) Configure(c Config) error {
+func (b *Bundle) Configure(c Carriage) error {
 	if err := c.Err(&b.site); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (b *Bundle) Configure(c Config) error {
 }
 
 // Config returns the configuration in force.
-func (b *Bundle) Config() Config {
+func (b *Bundle) Config() Carriage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.config

@@ -105,8 +105,8 @@ func (s *Site) Check(report link.Report) {
 	}
 }
 
-// Config is what a bundle is to do.
-type Config struct {
+// Carriage is what a bundle is to do.
+type Carriage struct {
 	Mode       Mode                `toml:"mode" json:"mode" enum:"off,wire,lab" doc:"off routes by one path; wire is MPTCP on the paths; lab is farlink's own relay, which is not MPTCP."`
 	Scheduler  string              `toml:"scheduler" json:"scheduler,omitempty" doc:"Of mode lab: minrtt, roundrobin, redundant, blest, ecf, arrival (when not given). The kernel's own in mode wire." example:"blest"`
 	Congestion string              `toml:"congestion" json:"congestion,omitempty" doc:"Congestion control of the subflows; auto when not given: bbr, and over long round trips of mode lab cubic." example:"bbr"`
@@ -114,7 +114,7 @@ type Config struct {
 	Buffer     link.Size           `toml:"buffer" json:"buffer,omitempty" doc:"Of mode wire: what a connection may queue; 1MB when not given." example:"600kB"`
 	Ports      []uint16            `toml:"ports" json:"ports,omitempty" doc:"Ports of servers whose TCP connections are carried over all paths; 80, 443, 5001, 5201 and 8080 when not given."`
 	Paths      map[string]PathWant `toml:"paths" json:"paths,omitempty" doc:"What one path is to do, by name."`
-	Rules      []Rule              `toml:"rules" json:"rules,omitempty" doc:"Which path takes what is routed; the first that matches. All else takes the best path that is up."`
+	Rules      []PathRule          `toml:"rules" json:"rules,omitempty" doc:"Which path takes what is routed; the first that matches. All else takes the best path that is up."`
 }
 
 // PathWant is what one path is to do.
@@ -123,9 +123,9 @@ type PathWant struct {
 	Backup     bool   `toml:"backup" json:"backup,omitempty" doc:"Only while no other path is up."`
 }
 
-// Rule sends what it matches by one path. TCP that it matches is not carried
+// PathRule sends what it matches by one path. TCP that it matches is not carried
 // over all of them.
-type Rule struct {
+type PathRule struct {
 	Prefix   string `toml:"prefix" json:"prefix,omitempty" doc:"Addresses of the device or of the server." example:"10.79.0.2/32"`
 	Protocol string `toml:"protocol" json:"protocol,omitempty" doc:"udp, tcp or icmp; anything when not given." example:"udp"`
 	Port     uint16 `toml:"port" json:"port,omitempty" doc:"Of the server; with udp or tcp." example:"443"`
@@ -139,7 +139,7 @@ const best = "best"
 var DefaultPorts = []uint16{80, 443, 5001, 5201, 8080}
 
 // withDefaults fills in what is not said.
-func (c Config) withDefaults() Config {
+func (c Carriage) withDefaults() Carriage {
 	if c.Mode == "" {
 		c.Mode = Off
 	}
@@ -169,7 +169,7 @@ var kernelControls = []string{"reno", "cubic", "bbr", multipath.Auto}
 const mostPorts, mostRules = 16, 40
 
 // Check reports every problem that the configuration has at a site.
-func (c Config) Check(s *Site, report link.Report) {
+func (c Carriage) Check(s *Site, report link.Report) {
 	d := c.withDefaults()
 	if !slices.Contains(Modes, d.Mode) {
 		report("mode", string(d.Mode), "off, wire or lab")
@@ -208,7 +208,7 @@ func (c Config) Check(s *Site, report link.Report) {
 	}
 }
 
-func (c Config) checkControl(at, law string, report link.Report) {
+func (c Carriage) checkControl(at, law string, report link.Report) {
 	known := append(congestion.Names(), multipath.Auto)
 	if c.Mode == Wire {
 		known = kernelControls
@@ -218,7 +218,7 @@ func (c Config) checkControl(at, law string, report link.Report) {
 	}
 }
 
-func (r Rule) check(s *Site, report link.Report) {
+func (r PathRule) check(s *Site, report link.Report) {
 	if r.Prefix != "" {
 		if _, err := netip.ParsePrefix(r.Prefix); err != nil {
 			report("prefix", r.Prefix, "a prefix, such as 10.79.0.0/24")
@@ -236,7 +236,7 @@ func (r Rule) check(s *Site, report link.Report) {
 }
 
 // Err returns all problems as one error, nil if there are none.
-func (c Config) Err(s *Site) error {
+func (c Carriage) Err(s *Site) error {
 	var errs []error
 	c.Check(s, func(path, got, want string) {
 		errs = append(errs, fmt.Errorf("multipath: %s: got %s, want %s", path, got, want))
@@ -245,7 +245,7 @@ func (c Config) Err(s *Site) error {
 }
 
 // lab is what the relays are told.
-func (c Config) lab(s *Site) multipath.Config {
+func (c Carriage) lab(s *Site) multipath.Config {
 	m := multipath.Config{Scheduler: c.Scheduler, Congestion: c.Congestion, Window: c.Window}
 	for _, p := range s.Paths {
 		m.PerPath = append(m.PerPath, c.Paths[p.Name].Congestion)
@@ -267,7 +267,7 @@ func (s *Site) index(name string) int {
 
 // best is the fastest path that is up and no backup; if there is none, the
 // fastest that is up; if none is up, the first.
-func (s *Site) best(c Config, up []bool) int {
+func (s *Site) best(c Carriage, up []bool) int {
 	chosen, rank := 0, -1
 	for i, p := range s.Paths {
 		r := 0

@@ -118,7 +118,7 @@ func (e *entrance) listen() error {
 
 // take has new connections to the ports opened by f; nil, and no rule of the
 // user before it, lets them cross. Those that are go on.
-func (e *entrance) take(ports []uint16, rules []Rule, f open) error {
+func (e *entrance) take(ports []uint16, rules []PathRule, f open) error {
 	want := intercept.Settings{Enabled: f != nil, Fallback: intercept.Pass, Most: 1 << 20, Listener: e.port, Patience: uint32(openTime.Seconds()) + 1}
 	for _, r := range rules {
 		if r.Protocol == "" || r.Protocol == "tcp" {
@@ -138,7 +138,7 @@ func (e *entrance) take(ports []uint16, rules []Rule, f open) error {
 }
 
 // intercept lets what the rule matches cross.
-func (r Rule) intercept() (all []intercept.Rule) {
+func (r PathRule) intercept() (all []intercept.Rule) {
 	base := intercept.Rule{Ports: [2]uint16{r.Port, r.Port}, Handshake: intercept.Pass}
 	p, err := netip.ParsePrefix(r.Prefix)
 	if err != nil {

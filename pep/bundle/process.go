@@ -22,11 +22,11 @@ import (
 // request, in order.
 
 type request struct {
-	Verb   string  `json:"verb"` // open, configure, paths, status, stop
-	Site   *Site   `json:"site,omitempty"`
-	Config *Config `json:"config,omitempty"`
-	Offset int     `json:"offset,omitempty"`
-	Most   int     `json:"most,omitempty"`
+	Verb   string    `json:"verb"` // open, configure, paths, status, stop
+	Site   *Site     `json:"site,omitempty"`
+	Config *Carriage `json:"config,omitempty"`
+	Offset int       `json:"offset,omitempty"`
+	Most   int       `json:"most,omitempty"`
 }
 
 type answer struct {
@@ -47,7 +47,7 @@ type Process struct {
 
 // Start runs command (this program in its role as a bundle; the socket is its
 // file descriptor 3), opens the site and configures it.
-func Start(command *exec.Cmd, s Site, c Config) (*Process, error) {
+func Start(command *exec.Cmd, s Site, c Carriage) (*Process, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("socket for the relays: %w", err)
@@ -116,7 +116,7 @@ func (p *Process) ask(q request) (a answer, err error) {
 }
 
 // Configure is Bundle.Configure.
-func (p *Process) Configure(c Config) error {
+func (p *Process) Configure(c Carriage) error {
 	_, err := p.ask(request{Verb: "configure", Config: &c})
 	return err
 }

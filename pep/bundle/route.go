@@ -61,7 +61,7 @@ func (p *Path) end(near bool) end {
 }
 
 // rules are those that a side is to have, both families, in their order.
-func (s *Site) rules(c Config, v side) (all []*netlink.Rule) {
+func (s *Site) rules(c Carriage, v side) (all []*netlink.Rule) {
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		add := func(priority, table int, set func(*netlink.Rule)) {
 			r := netlink.NewRule()
@@ -108,7 +108,7 @@ func (s *Site) table(path string) int {
 
 // matches are what a rule asks of a packet from the LAN, as one or two rules
 // of the kernel: a prefix may be that of either end.
-func (r Rule) matches(family int, v side) (all []func(*netlink.Rule)) {
+func (r PathRule) matches(family int, v side) (all []func(*netlink.Rule)) {
 	common := func(to *netlink.Rule) {
 		to.IifName, to.IPProto = v.lan, protocols[r.Protocol]
 		if family == netlink.FAMILY_V6 && to.IPProto == unix.IPPROTO_ICMP {
@@ -151,7 +151,7 @@ type route struct {
 
 // routes are those that a side is to have: everything by each path, by the
 // best, and to the other end of each with the path's congestion control.
-func (s *Site) routes(c Config, v side, up []bool) (all []route) {
+func (s *Site) routes(c Carriage, v side, up []bool) (all []route) {
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		e, law := p.end(v.near), ""
@@ -184,7 +184,7 @@ func (s *Site) routes(c Config, v side, up []bool) (all []route) {
 
 // apply makes a side's rules and routes those that are wanted: new ones come
 // before old ones go, so that there is always a way.
-func (s *Site) apply(c Config, v side, up []bool) error {
+func (s *Site) apply(c Carriage, v side, up []bool) error {
 	return netlab.Do(v.netns, func() error {
 		for _, r := range s.routes(c, v, up) {
 			if err := r.put(); err != nil && up[s.byDev(r.dev, v.near)] {

@@ -45,8 +45,8 @@ type Connection struct {
 	Subflows  []Subflow      `json:"subflows"`
 }
 
-// Totals are counted since the bundle stands.
-type Totals struct {
+// CarriedTotals are counted since the bundle stands.
+type CarriedTotals struct {
 	Opened     uint64 `json:"opened" doc:"Connections carried over all paths."`
 	Refused    uint64 `json:"refused" doc:"Connections that servers refused or did not answer."`
 	Fallbacks  uint64 `json:"fallbacks" doc:"Connections of mode wire that were plain TCP in the end."`
@@ -57,11 +57,11 @@ type Totals struct {
 
 // Status is what a bundle does.
 type Status struct {
-	Scheduler   string       `json:"scheduler" doc:"Of new connections: linux-default in mode wire."`
-	Paths       []PathState  `json:"paths"`
-	Totals      Totals       `json:"totals"`
-	Total       int          `json:"total" doc:"How many connections are carried."`
-	Connections []Connection `json:"connections" doc:"A page of them."`
+	Scheduler   string        `json:"scheduler" doc:"Of new connections: linux-default in mode wire."`
+	Paths       []PathState   `json:"paths"`
+	Totals      CarriedTotals `json:"totals"`
+	Total       int           `json:"total" doc:"How many connections are carried."`
+	Connections []Connection  `json:"connections" doc:"A page of them."`
 }
 
 // Paths returns the paths.
@@ -98,7 +98,7 @@ func (b *Bundle) Status(offset, most int) (Status, error) {
 }
 
 // labConnections are those of the relays, as the router sees them.
-func (b *Bundle) labConnections(t *Totals) (all []Connection) {
+func (b *Bundle) labConnections(t *CarriedTotals) (all []Connection) {
 	if b.router == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func labSubflow(p multipath.PathStats) Subflow {
 }
 
 // wireConnections are those of the far terminator, which meets all of MPTCP.
-func (b *Bundle) wireConnections(t *Totals) (all []Connection, err error) {
+func (b *Bundle) wireConnections(t *CarriedTotals) (all []Connection, err error) {
 	s := b.far.Stats()
 	t.Opened += s.Opened
 	t.Fallbacks = s.Fallbacks

@@ -60,6 +60,40 @@ export interface CaptureWish {
   trigger?: CaptureTrigger
 }
 
+export interface Carriage {
+  /** Of mode wire: what a connection may queue; 1MB when not given. */
+  buffer?: string
+  /** Congestion control of the subflows; auto when not given: bbr, and over long round trips of mode lab cubic. */
+  congestion?: string
+  /** off routes by one path; wire is MPTCP on the paths; lab is farlink's own relay, which is not MPTCP. */
+  mode: "off" | "wire" | "lab"
+  /** What one path is to do, by name. */
+  paths?: Record<string, PathWant>
+  /** Ports of servers whose TCP connections are carried over all paths; 80, 443, 5001, 5201 and 8080 when not given. */
+  ports?: (number)[]
+  /** Which path takes what is routed; the first that matches. All else takes the best path that is up. */
+  rules?: (PathRule)[]
+  /** Of mode lab: minrtt, roundrobin, redundant, blest, ecf, arrival (when not given). The kernel's own in mode wire. */
+  scheduler?: string
+  /** Of mode lab: bytes in flight each way; 8MiB when not given. */
+  window?: string
+}
+
+export interface CarriedTotals {
+  /** Connections of mode wire that were plain TCP in the end. */
+  fallbacks: number
+  /** Connections carried over all paths. */
+  opened: number
+  /** Connections that servers refused or did not answer. */
+  refused: number
+  /** Chunks of mode lab that were sent by a second path. */
+  reinjected_chunks: number
+  /** Connections of mode lab that ended otherwise than properly. */
+  resets: number
+  /** Subflows of mode lab that were turned away: wrong key, replayed, another version. */
+  strangers: number
+}
+
 export interface Certificate {
   /** As browsers show it. */
   fingerprint_sha256: string
@@ -82,6 +116,18 @@ export interface Claim {
   code: string
   /** At least 10 bytes. */
   password: string
+}
+
+export interface Connection {
+  client: string
+  /** In mode wire: it is plain TCP, since the device or something between does not speak MPTCP. */
+  fallback: boolean
+  /** The mode in which it began. */
+  mode: "wire" | "lab"
+  /** linux-default in mode wire. */
+  scheduler: string
+  server: string
+  subflows: (Subflow)[]
 }
 
 export interface Cookie {
@@ -410,6 +456,31 @@ export interface MarkWish {
   text: string
 }
 
+export interface MultipathState {
+  /** A page of them. */
+  connections: (Connection)[]
+  /** Whether it is as asked; why says why not. */
+  effective: boolean
+  /** Version of the want, for If-Match. */
+  etag: string
+  /** What the mode is, in plain words. */
+  note: string
+  paths: (PathState)[]
+  /** Process of the relays, 0 while it does not run. */
+  pid?: number
+  /** How often it had to be started again. */
+  restarts: number
+  /** Of new connections: linux-default in mode wire. */
+  scheduler: string
+  /** How many connections are carried. */
+  total: number
+  totals: CarriedTotals
+  /** What was asked. */
+  want: Carriage
+  /** Why it is not as asked. */
+  why?: string
+}
+
 export interface NewToken {
   created: string
   /** It stands in the configuration and cannot be revoked here. */
@@ -490,6 +561,47 @@ export interface PairState {
   /** Why the pair is not as asked, or what it waits for. */
   why?: string
   word: "STARTING" | "EMULATING" | "BYPASS" | "CUT" | "FAULT"
+}
+
+export interface PathRule {
+  /** Name of a path, or best. */
+  path: string
+  /** Of the server; with udp or tcp. */
+  port?: number
+  /** Addresses of the device or of the server. */
+  prefix?: string
+  /** udp, tcp or icmp; anything when not given. */
+  protocol?: string
+}
+
+export interface PathSample {
+  /** Rate to the devices. */
+  down_bps: number
+  name: string
+  /** Rate from the devices, with all headers. */
+  up_bps: number
+}
+
+export interface PathState {
+  /** Whether what is not carried over all paths goes by it. */
+  best: boolean
+  /** Bytes that went down by it. */
+  down_bytes: number
+  /** Link of the box that emulates it. */
+  link?: string
+  /** Name of the path. */
+  name: string
+  /** Whether its interfaces are. */
+  up: boolean
+  /** Bytes that went up by it, from the devices, since it is there. */
+  up_bytes: number
+}
+
+export interface PathWant {
+  /** Only while no other path is up. */
+  backup?: boolean
+  /** In place of the common one. */
+  congestion?: string
 }
 
 export interface Policy {
@@ -647,6 +759,8 @@ export interface RunWish {
 
 export interface Sample {
   pairs: (PairSample)[]
+  /** What the paths carried that are held together. */
+  paths?: (PathSample)[]
   time: string
 }
 
@@ -740,12 +854,35 @@ export interface Status {
   now: string
   /** The pairs of test ports, in the order of the configuration. */
   pairs: (PairState)[]
+  /** The paths that are held together, where the box has some: /multipath says what they carry. */
+  paths?: (PathState)[]
   /** The runs that go on. */
   runs: (RunBrief)[]
   /** When the daemon started. */
   started: string
   /** Version of the program. */
   version: string
+}
+
+export interface Subflow {
+  /** Congestion control of what is sent by it from where this is read. */
+  congestion?: string
+  cwnd_packets: number
+  /** To the device. */
+  down_bytes: number
+  /** Address at the far side, in mode wire. */
+  local?: string
+  /** Name of the path. */
+  path: string
+  /** backup carries only while no other does. */
+  priority: "normal" | "backup"
+  /** Address at the near side, in mode wire. */
+  remote?: string
+  rtt_ms: number
+  /** silent: nothing is acknowledged for several round trips. */
+  state: "up" | "joining" | "silent"
+  /** From the device. */
+  up_bytes: number
 }
 
 export interface Token {

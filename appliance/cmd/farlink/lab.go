@@ -19,13 +19,24 @@ func labCommand() *cobra.Command {
 func labUpCommand() *cobra.Command {
 	var o lab.Options
 	var asJSON bool
+	var carriers string
 	c := &cobra.Command{
 		Use: "up", Short: "Make a lab: two namespaces with the box between them",
-		Args: func(c *cobra.Command, args []string) error { return errors.Join(cobra.NoArgs(c, args), o.Check()) },
+		Args: func(c *cobra.Command, args []string) (err error) {
+			if o.Carriers, err = lab.ParseCarriers(carriers); err != nil {
+				err = fmt.Errorf("--carriers: %w", err)
+			}
+			return errors.Join(cobra.NoArgs(c, args), err, o.Check())
+		},
 		Long: `up makes the namespaces NAME-a (device side, 10.77.0.1, fd77::1) and NAME-b
 (network side, 10.77.0.2, fd77::2), puts the box between them and leaves its
-daemon running in the background. Several labs can stand at once.`,
+daemon running in the background. Several labs can stand at once.
+
+With --carriers, NAME-a has a modem for each and routes for a plain device
+behind it (NAME-d, 10.78.0.2), NAME-b for the server (NAME-s, 10.79.0.2), and
+TCP to the ports 80, 443, 5001, 5201 and 8080 is carried over all of them.`,
 		Example: `  farlink lab up --profile geo/qirse-sat --seed 7
+  farlink lab up --carriers lte/skt,lte/kt
   farlink lab up --name two --profile terrestrial/dsl --json`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			// Ctrl-C takes down again what stands so far.
@@ -45,6 +56,7 @@ daemon running in the background. Several labs can stand at once.`,
 	f.StringVar(&o.Name, "name", "lab", "name of the lab")
 	f.StringVar(&o.Profile, "profile", "clear", "profile to start with")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of the channel")
+	f.StringVar(&carriers, "carriers", "", "several carriers side by side: how many, or the profile of each")
 	f.BoolVar(&o.PEP, "pep", false, "with a proxy (PEP) at either side of the link")
 	f.StringVar(&o.API, "api", "127.0.0.1:0", "address of the API; port 0 takes a free one")
 	f.IntVar(&o.MTU, "mtu", 1500, "MTU of the cables in bytes, up to 9202")
@@ -56,26 +68,42 @@ daemon running in the background. Several labs can stand at once.`,
 func printLab(c *cobra.Command, l lab.Lab) error {
 	t := table(c.OutOrStdout())
 	fmt.Fprintf(t, "lab\t%s\n", l.Name)
-	fmt.Fprintf(t, "device side\tnamespace %s, 10.77.0.1, fd77::1\n", l.NsA)
-	fmt.Fprintf(t, "network side\tnamespace %s, 10.77.0.2, fd77::2\n", l.NsB)
+	if l.NsDevice != "" {
+		fmt.Fprintf(t, "plain device\tnamespace %s (d), 10.78.0.2, fd78::2\n", l.NsDevice)
+		fmt.Fprintf(t, "with all carriers\tnamespace %s (a), 10.77.1.1, 10.77.2.1, …\n", l.NsA)
+		fmt.Fprintf(t, "server\tnamespace %s (s), 10.79.0.2, fd79::2\n", l.NsServer)
+	} else {
+		fmt.Fprintf(t, "device side\tnamespace %s, 10.77.0.1, fd77::1\n", l.NsA)
+		fmt.Fprintf(t, "network side\tnamespace %s, 10.77.0.2, fd77::2\n", l.NsB)
+	}
 	fmt.Fprintf(t, "API, panel\t%s\n", l.API)
 	fmt.Fprintf(t, "token\t%s\n", l.Token)
 	fmt.Fprintf(t, "daemon\tprocess %d\n", l.PID)
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), `
+	hints := `
 try   farlink lab exec --name %[1]s a -- ping -c 3 10.77.0.2
       farlink status --lab %[1]s
 end   farlink lab down --name %[1]s
-`, l.Name)
+`
+	if l.NsDevice != "" {
+		hints = `
+try   farlink lab exec --name %[1]s s -- iperf3 -s -D
+      farlink lab exec --name %[1]s d -- iperf3 -c 10.79.0.2 -t 20 &
+      farlink multipath status --lab %[1]s
+      farlink multipath set lab --lab %[1]s --scheduler blest
+end   farlink lab down --name %[1]s
+`
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), hints, l.Name)
 	return err
 }
 
 func labExecCommand() *cobra.Command {
 	var name string
 	c := &cobra.Command{
-		Use: "exec a|b -- COMMAND…", Short: "Run a command on the device side (a) or network side (b)",
+		Use: "exec a|b -- COMMAND…", Short: "Run a command on the device side (a) or network side (b); d, s: plain device and server of several carriers",
 		Example: `  farlink lab exec a -- ping -c 3 10.77.0.2
   farlink lab exec --name two b -- iperf3 -s`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -35,6 +35,9 @@ func main() {
 	if os.Getenv(bench.CallersVariable) != "" {
 		os.Exit(bench.Callers())
 	}
+	if os.Getenv(machine.RelaysVariable) != "" {
+		os.Exit(relays())
+	}
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func multipathCommand() *cobra.Command {
-	return group("multipath", "Carry connections over several carriers at once", multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand(),
+	return group("multipath", "Carry connections over several carriers at once", multipathStatusCommand(), multipathSetCommand(), multipathTryCommand(), multipathExecCommand(), multipathMatrixCommand(),
 		multipathRouterCommand(), multipathProxyCommand(), multipathWireCommand(), multipathConverterCommand())
 }
 

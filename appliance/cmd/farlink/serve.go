@@ -82,7 +82,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	d.box, err = appliance.Open(ctx, appliance.Parts{
 		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
 		Ports:   machine.Ports{Store: d.store, Listen: d.door.Look().Listen},
-		Engines: new(machine.Engines),
+		Engines: new(machine.Engines), Multipath: d.config.Multipath, Carry: machine.Carry,
 	})
 	if err != nil {
 		return errors.Join(err, d.door.Close())

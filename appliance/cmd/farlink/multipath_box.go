@@ -1,0 +1,188 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"farlink/appliance"
+	"farlink/pep/bundle"
+)
+
+func multipathStatusCommand() *cobra.Command {
+	var to target
+	var limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "status", Short: "Show the paths of a running box, and what is carried over them", Args: cobra.NoArgs,
+		Example: "  farlink multipath status --lab lab",
+		RunE: func(c *cobra.Command, _ []string) error {
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			var s appliance.MultipathState
+			if err := box.call(c.Context(), http.MethodGet, fmt.Sprintf("/multipath?limit=%d", limit), nil, &s); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), s)
+			}
+			return printMultipath(c.OutOrStdout(), s)
+		},
+	}
+	to.flags(c)
+	c.Flags().IntVar(&limit, "limit", 20, "show at most so many connections")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printMultipath(w io.Writer, s appliance.MultipathState) error {
+	fmt.Fprintf(w, "mode %s, scheduler %s\n%s\n", s.Want.Mode, s.Scheduler, s.Note)
+	if !s.Effective {
+		fmt.Fprintf(w, "not effective: %s\n", s.Why)
+	}
+	t := table(w)
+	fmt.Fprintln(t, "\nPATH\tLINK\tSTATE\tUP\tDOWN")
+	for _, p := range s.Paths {
+		state := "down"
+		if p.Up {
+			state = "up"
+		}
+		if p.Best {
+			state += ", best"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.1f MB\t%.1f MB\n", p.Name, p.Link, state, float64(p.UpBytes)/1e6, float64(p.DownBytes)/1e6)
+	}
+	if len(s.Connections) > 0 {
+		fmt.Fprintln(t, "\nCLIENT\tSERVER\tSUBFLOW BY\tCONGESTION\tRTT\tUP\tDOWN\tPRIORITY\tSTATE")
+	}
+	for _, c := range s.Connections {
+		ends := fmt.Sprintf("%s\t%s", c.Client, c.Server)
+		if c.Fallback {
+			ends += " (fallback: plain TCP)"
+		}
+		for _, f := range c.Subflows {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%.1f ms\t%.1f MB\t%.1f MB\t%s\t%s\n", ends, f.Path, f.Congestion, f.RTTMs, float64(f.Up)/1e6, float64(f.Down)/1e6, f.Priority, f.State)
+			ends = "\t"
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d connections now; %d opened, %d refused, %d fallbacks, %d resets, %d strangers\n",
+		s.Total, s.Totals.Opened, s.Totals.Refused, s.Totals.Fallbacks, s.Totals.Resets, s.Totals.Strangers)
+	return err
+}
+
+// multipathChange is what the flags of set name.
+type multipathChange struct {
+	scheduler, congestion, window, buffer string
+	paths, backups                        []string
+	ports                                 []uint
+}
+
+func multipathSetCommand() *cobra.Command {
+	var to target
+	var m multipathChange
+	c := &cobra.Command{
+		Use: "set off|wire|lab", Short: "Say how a running box carries connections over its paths",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(bundle.Modes, bundle.Mode(args[0])) {
+				return errors.New("want one word: off, wire (MPTCP) or lab (farlink's own relay)")
+			}
+			_, err := m.patch(args[0])
+			return err
+		},
+		Long: `set changes how new connections are carried; those that are go on as they began.
+off routes each by one path, wire is MPTCP on the paths, lab is farlink's own
+relay, which is not MPTCP. What no flag names stays. Rules are set over the API
+(PUT or PATCH /api/v1/multipath).`,
+		Example: `  farlink multipath set lab --lab lab --scheduler blest --congestion bbr
+  farlink multipath set wire --lab lab --backup lte/kt
+  farlink multipath set lab --lab lab --path lte/skt=cubic`,
+		ValidArgs: []string{"off", "wire", "lab"},
+		RunE: func(c *cobra.Command, args []string) error {
+			patch, err := m.patch(args[0])
+			if err != nil {
+				return err
+			}
+			box, err := to.dial()
+			if err != nil {
+				return err
+			}
+			var s appliance.MultipathState
+			if len(m.backups) > 0 { // the others are to be none any more
+				if err := box.call(c.Context(), http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
+					return err
+				}
+				m.spare(patch, s.Paths)
+			}
+			if err := box.call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
+				return err
+			}
+			return printMultipath(c.OutOrStdout(), s)
+		},
+	}
+	to.flags(c)
+	f := c.Flags()
+	f.StringVar(&m.scheduler, "scheduler", "", "of mode lab: minrtt, roundrobin, redundant, blest, ecf or arrival")
+	f.StringVar(&m.congestion, "congestion", "", "congestion control of the subflows")
+	f.StringVar(&m.window, "window", "", `of mode lab: bytes in flight each way, "8MiB"`)
+	f.StringVar(&m.buffer, "buffer", "", `of mode wire: what a connection may queue, "1MB"`)
+	f.UintSliceVar(&m.ports, "ports", nil, "ports of servers whose connections are carried over all paths")
+	f.StringArrayVar(&m.paths, "path", nil, "PATH=CONTROL: a congestion control for one path; nothing behind = takes it back")
+	f.StringSliceVar(&m.backups, "backup", nil, "paths that carry only while no other is up; none takes it back")
+	return c
+}
+
+// patch is the merge patch that the flags ask for.
+func (m *multipathChange) patch(mode string) (map[string]any, error) {
+	patch := map[string]any{"mode": mode}
+	for key, text := range map[string]string{"scheduler": m.scheduler, "congestion": m.congestion, "window": m.window, "buffer": m.buffer} {
+		if text != "" {
+			patch[key] = text
+		}
+	}
+	if len(m.ports) > 0 {
+		patch["ports"] = m.ports
+	}
+	paths := map[string]any{}
+	for _, text := range m.paths {
+		name, control, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--path %q: want PATH=CONTROL, such as lte/skt=cubic", text)
+		}
+		paths[name] = map[string]any{"congestion": control}
+	}
+	if len(paths) > 0 {
+		patch["paths"] = paths
+	}
+	return patch, nil
+}
+
+// spare makes the paths that are named backups, and no others.
+func (m *multipathChange) spare(patch map[string]any, all []bundle.PathState) {
+	paths, _ := patch["paths"].(map[string]any)
+	if paths == nil {
+		paths = map[string]any{}
+		patch["paths"] = paths
+	}
+	names := slices.DeleteFunc(slices.Clone(m.backups), func(name string) bool { return name == "none" })
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	for _, name := range names { // one that is unknown too: the box says so
+		one, _ := paths[name].(map[string]any)
+		if one == nil {
+			one = map[string]any{}
+			paths[name] = one
+		}
+		one["backup"] = slices.Contains(m.backups, name)
+	}
+}
