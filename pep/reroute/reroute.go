@@ -36,7 +36,9 @@ type Capture struct {
 }
 
 // Apply sets up the calling thread's network namespace. Applying again is no
-// error.
+// error. Ports that an earlier Capture of Dev took in this direction, and that
+// nobody released because its process was killed, are released first: their
+// connections would be refused for want of a listener.
 func (c Capture) Apply() error {
 	for name, value := range map[string]string{
 		"net/ipv4/ip_forward": "1", "net/ipv6/conf/all/forwarding": "1",
@@ -49,10 +51,33 @@ func (c Capture) Apply() error {
 	if err := localTable(); err != nil {
 		return fmt.Errorf("capture by %s: %w", c.Dev, err)
 	}
+	if err := c.sweep(); err != nil {
+		return err
+	}
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		for _, port := range c.Ports {
 			if err := netlink.RuleAdd(c.rule(family, port)); err != nil && !errors.Is(err, os.ErrExist) {
 				return fmt.Errorf("capture port %d by %s: %w", port, c.Dev, err)
+			}
+		}
+	}
+	return nil
+}
+
+// sweep removes the rules of Captures of Dev in this direction.
+func (c Capture) sweep() error {
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		rules, err := netlink.RuleListFiltered(family, &netlink.Rule{Table: table}, netlink.RT_FILTER_TABLE)
+		if err != nil {
+			return fmt.Errorf("rules of %s: %w", c.Dev, err)
+		}
+		for _, r := range rules {
+			if r.IifName != c.Dev || c.Back != (r.Sport != nil) {
+				continue
+			}
+			r.Family = family
+			if err := netlink.RuleDel(&r); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("release a rule of %s: %w", c.Dev, err)
 			}
 		}
 	}

@@ -180,3 +180,40 @@ func TestMine(t *testing.T) {
 		}
 	}
 }
+
+// What a relay that was killed took is released by the next one on the same
+// interface; the other direction and other interfaces keep theirs.
+func TestCaptureSwept(t *testing.T) {
+	l := newRig(t)
+	dead, back, next := Capture{Dev: l.B.Dev, Ports: []uint16{80, 443}}, Capture{Dev: l.B.Dev, Ports: []uint16{80}, Back: true}, Capture{Dev: l.B.Dev, Ports: []uint16{443, 8080}}
+	other := Capture{Dev: "lo", Ports: []uint16{80}}
+	err := l.B.Do(func() error {
+		for _, c := range []Capture{dead, back, other, next} {
+			if err := c.Apply(); err != nil {
+				return err
+			}
+		}
+		for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+			rules, err := netlink.RuleListFiltered(family, &netlink.Rule{Table: table}, netlink.RT_FILTER_TABLE)
+			if err != nil {
+				return err
+			}
+			got := map[string]bool{}
+			for _, r := range rules {
+				if r.Dport != nil {
+					got[fmt.Sprint(r.IifName, " to ", r.Dport.Start)] = true
+				} else if r.Sport != nil {
+					got[fmt.Sprint(r.IifName, " from ", r.Sport.Start)] = true
+				}
+			}
+			dev := l.B.Dev
+			if len(got) != 4 || !got[dev+" to 443"] || !got[dev+" to 8080"] || !got[dev+" from 80"] || !got["lo to 80"] {
+				t.Errorf("family %d: rules %v", family, got)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
