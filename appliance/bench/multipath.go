@@ -17,8 +17,11 @@ import (
 // carriers' rates, or of one path measured in the same run.
 func Multipath() []Case {
 	return []Case{
-		{"multipath-sum", multipathSum}, {"multipath-redundant", multipathRedundant}, {"multipath-satellite", multipathSatellite},
+		{"multipath-sum", multipathSum}, {"multipath-redundant", multipathRedundant},
+		{"multipath-satellite", multipathSatellite}, {"multipath-satellites", multipathSatellites},
 		{"multipath-thin", multipathThin}, {"multipath-cut", multipathCut}, {"multipath-late", multipathLate},
+		{"multipath-pairs", multipathPairs(0)}, {"multipath-pairs-more", multipathPairs(5)},
+		{"multipath-relay", multipathRelay}, {"multipath-many", multipathMany},
 	}
 }
 
@@ -139,39 +142,50 @@ func plains(of ...any) (all []*profiles.Profile, err error) {
 	return all, err
 }
 
-// satelliteWarm is how long BBR takes over 600 ms: 8 s to double its way up,
-// and as long again to come through the queue that it has filled then.
-const satelliteWarm = 25 * time.Second
+// satelliteWarm is how long a transfer over 700 ms takes to its steady state:
+// a start that doubles every round trip and, by CUBIC, a first loss with a
+// queue of a round trip.
+const satelliteWarm = 14 * time.Second
 
-// multipathSatellite sums a satellite with a near path, and two satellites,
-// with windows by the rule.
 func multipathSatellite(ctx context.Context, b *Bench) error {
-	const mbit = link.MegabitPerSecond
-	for _, pair := range [][]any{
-		{20 * mbit, 600 * link.Millisecond, 30 * mbit, 40 * link.Millisecond},
-		{20 * mbit, 700 * link.Millisecond, 20 * mbit, 700 * link.Millisecond},
-	} {
-		two, err := plains(pair...)
-		if err != nil {
-			return err
-		}
-		err = together(ctx, carriers.Options{Custom: two}, func(l *carriers.Lab) error {
+	return steady(ctx, b, 20*link.MegabitPerSecond, 600*link.Millisecond, 30*link.MegabitPerSecond, 40*link.Millisecond)
+}
+
+func multipathSatellites(ctx context.Context, b *Bench) error {
+	return steady(ctx, b, 20*link.MegabitPerSecond, 700*link.Millisecond, 20*link.MegabitPerSecond, 700*link.Millisecond)
+}
+
+// steady is what two carriers hold of their sum once a transfer has come up,
+// with windows by the rule: with the law that goes by the path, and with the
+// one that follows the links' own grants.
+func steady(ctx context.Context, b *Bench, pair ...any) error {
+	two, err := plains(pair...)
+	if err != nil {
+		return err
+	}
+	return together(ctx, carriers.Options{Custom: two}, func(l *carriers.Lab) error {
+		for _, law := range []string{multipath.Auto, "xlayer"} {
+			if err := l.Configure(multipath.Config{Congestion: law}); err != nil {
+				return err
+			}
+			t, err := l.Bulk()
+			if err != nil {
+				return err
+			}
 			var got []float64
-			for range b.Rounds {
-				mbps, err := sample(ctx, l.Bulk, satelliteWarm)
+			for warm := satelliteWarm; len(got) < b.Rounds; warm = 0 {
+				mbps, err := t.Goodput(ctx, warm, 2*multipathFor)
 				if err != nil {
 					return err
 				}
 				got = append(got, 100*mbps/sum(l))
 			}
-			b.atLeast(fmt.Sprintf("%v + %v", pair[1], pair[3]), "% of the sum", got, 90)
-			return nil
-		})
-		if err != nil {
-			return err
+			t.Close()
+			time.Sleep(2 * time.Second)
+			b.atLeast(fmt.Sprintf("%v + %v, %s, after %v", pair[1], pair[3], law, satelliteWarm), "% of the sum", got, 90)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // multipathThin puts a thin near path beside a wide one.
