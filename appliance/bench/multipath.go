@@ -18,10 +18,10 @@ import (
 func Multipath() []Case {
 	return []Case{
 		{"multipath-sum", multipathSum}, {"multipath-redundant", multipathRedundant},
-		{"multipath-satellite", multipathSatellite}, {"multipath-satellites", multipathSatellites},
+		{"multipath-satellite", multipathSatellite}, {"multipath-far", multipathFar},
 		{"multipath-thin", multipathThin}, {"multipath-cut", multipathCut}, {"multipath-late", multipathLate},
-		{"multipath-pairs", multipathPairs(0)}, {"multipath-pairs-more", multipathPairs(5)},
-		{"multipath-relay", multipathRelay}, {"multipath-many", multipathMany},
+		{"multipath-pairs", multipathPairs(0)}, {"multipath-pairs-2", multipathPairs(5)},
+		{"multipath-relay", multipathRelay}, {"multipath-many", multipathMany}, {"multipath-wire", multipathWire},
 	}
 }
 
@@ -151,7 +151,7 @@ func multipathSatellite(ctx context.Context, b *Bench) error {
 	return steady(ctx, b, 20*link.MegabitPerSecond, 600*link.Millisecond, 30*link.MegabitPerSecond, 40*link.Millisecond)
 }
 
-func multipathSatellites(ctx context.Context, b *Bench) error {
+func multipathFar(ctx context.Context, b *Bench) error {
 	return steady(ctx, b, 20*link.MegabitPerSecond, 700*link.Millisecond, 20*link.MegabitPerSecond, 700*link.Millisecond)
 }
 

@@ -106,20 +106,25 @@ func (r *Router) keep(s *session, i int, connect []byte) {
 	for r.links.await(s.ctx, i) == nil {
 		f, err := r.dial(s, i)
 		if err == nil {
-			err = s.begin(f, connect)
-		}
-		if err == nil {
-			if err = s.join(f); err == nil {
-				err = s.listen(f, nil)
-			} else {
-				f.conn.Close()
-			}
+			err = s.use(f, connect)
 		}
 		if s.ctx.Err() == nil {
 			r.log.Debug("multipath: subflow lost", "carrier", r.carriers[i].Name, "error", err)
 		}
 		r.links.pause(s.ctx, i)
 	}
+}
+
+// use makes a new subflow part of the session, and reads it to its end.
+func (s *session) use(f *subflow, connect []byte) error {
+	defer f.conn.Close()
+	if err := s.begin(f, connect); err != nil {
+		return err
+	}
+	if err := s.join(f); err != nil {
+		return err
+	}
+	return s.listen(f, nil)
 }
 
 // begin asks for the connection on a new subflow, while it is not open.
