@@ -5,6 +5,7 @@ import { useEffect, useState } from './vendor/hooks.js'
 import { Header } from './header.js'
 import { Login } from './login.js'
 import { Actions, Path } from './path.js'
+import { Multipath } from './multipath.js'
 import { Proxies } from './proxies.js'
 import { Profiles } from './profiles.js'
 import { Settings } from './settings.js'
@@ -38,7 +39,7 @@ function Panel() {
   return html`<main id="main" class="panel">
     <${Profiles} />
     <div class="centre"><${Path} /><${Actions} /><${Strips} />
-      <${Proxies} />
+      <${Proxies} /><${Multipath} />
       <div class="foot"><${Health} /><${Events} /></div></div>
   </main>`
 }

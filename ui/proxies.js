@@ -28,7 +28,7 @@ export function usePEP() {
 }
 
 /** bytes writes an amount. @param {number} n */
-const bytes = n => (n >= 1e9 ? `${number(n / 1e9)} GB` : n >= 1e6 ? `${number(n / 1e6)} MB` : `${number(n / 1e3)} kB`)
+export const bytes = n => (n >= 1e9 ? `${number(n / 1e9)} GB` : n >= 1e6 ? `${number(n / 1e6)} MB` : `${number(n / 1e3)} kB`)
 
 /** @param {{l: import('./types/api.js').LegState}} p */
 const Leg = ({ l }) => html`${l.congestion} · cwnd ${number(l.cwnd_packets)} · ${number(l.rtt_ms)} ms · ${rate(l.delivery_bps)}`

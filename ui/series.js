@@ -13,6 +13,8 @@ const length = 36_000 // an hour
 const points = 600 // most in a window
 
 /** @typedef {Omit<import('./types/api.js').WaySample, 'delay_ms'|'queue_bytes'|'packets'>} Way */
+/** Columns of the paths that are held together: path_WAY_NAME. */
+const pathColumn = 'path_'
 
 export class Series {
   constructor() {
@@ -51,13 +53,29 @@ export class Series {
     const r = p.readings || {}
     this.data.cwnd[i] = r['up.main.pep_cwnd_bytes'] ?? NaN
     this.data.grant[i] = r['up.main.pep_grant_bytes'] ?? NaN
+    this.carried([])
     this.count++
+  }
+
+  /** carried notes what paths carried in the sample that was pushed last; in
+   * the next one, for now, nothing. @param {import('./types/api.js').PathSample[]} paths */
+  carried(paths) {
+    const last = (this.count - 1) % length
+    for (const p of paths) {
+      for (const way of /** @type {const} */ (['down', 'up'])) {
+        const name = pathColumn + way + '_' + p.name
+        const column = (this.data[name] ??= new Float64Array(length).fill(NaN))
+        column[last] = p[`${way}_bps`]
+      }
+    }
+    if (!paths.length) for (const name of Object.keys(this.data)) if (name.startsWith(pathColumn)) this.data[name][this.count % length] = NaN
   }
 
   /** load takes the columns of /series in, before what is here already. @param {import('./types/api.js').Series} c */
   load(c) {
     const old = Object.assign(new Series(), this)
     Object.assign(this, new Series())
+    for (const n of Object.keys(old.data)) this.data[n] ??= new Float64Array(length).fill(NaN)
     this.causes = old.causes
     const first = old.count ? old.t[Math.max(0, old.count - length) % length] : Infinity
     const way = (/** @type {import('./types/api.js').WaySeries} */ w, /** @type {string} */ name, /** @type {number} */ i) => {
@@ -74,7 +92,7 @@ export class Series {
     })
     for (let i = Math.max(0, old.count - length); i < old.count; i++) {
       this.t[this.count % length] = old.t[i % length]
-      for (const n of names) this.data[n][this.count % length] = old.data[n][i % length]
+      for (const n of Object.keys(old.data)) this.data[n][this.count % length] = old.data[n][i % length]
       const lost = old.lost.get(i)
       if (lost) this.lost.set(this.count, lost)
       this.count++
@@ -106,9 +124,10 @@ export class Series {
 
   /** @param {string} name @param {number} lo @param {number} hi @returns {number|null} */
   fold(name, lo, hi) {
-    const how = columns[/** @type {keyof typeof columns} */ (name)] || 'sum'
+    const how = columns[/** @type {keyof typeof columns} */ (name)] || (name.startsWith(pathColumn) ? 'mean' : 'sum')
     const column = this.data[name]
     let sum = 0, most = -Infinity, n = 0
+    if (!column && name.startsWith(pathColumn)) return null
     for (let i = lo; i < hi; i++) {
       const v = column ? column[i % length] : (this.lost.get(i) || {})[name] || 0
       if (Number.isNaN(v)) continue

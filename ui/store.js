@@ -23,6 +23,7 @@ export const store = {
   /** @type {Sample|null} */ sample: null,
   /** @type {import('./types/api.js').PEPState|null} */ pep: null,
   flows: { total: 0, flows: /** @type {import('./types/api.js').Split[]} */ ([]) },
+  /** @type {import('./types/api.js').MultipathState|null} */ multipath: null,
   pair: '',
   seed: 0,
   window: 60,
@@ -160,7 +161,10 @@ function listen() {
   })
   on('capture', (/** @type {import('./types/api.js').CaptureSaved} */ v) => note(t('pcap_saved', v.why, v.id)))
   on('sample', (/** @type {Sample} */ v) => {
-    for (const p of v.pairs) seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
+    for (const p of v.pairs) {
+      seriesOf(p.name).push(Date.parse(v.time) / 1000, p)
+      if (v.paths) seriesOf(p.name).carried(v.paths)
+    }
     store.sample = v
     tickers.forEach(f => f())
   })

@@ -37,6 +37,14 @@ const words = {
   // proxies
   proxies: ['Proxies', '프록시'], near: ['near', '단말 쪽'], far: ['far', '망 쪽'], splitting: ['splitting', '분할 중'], passing: ['passing', '통과'], no_proxies: ['no proxies', '프록시 없음'], pep_on: ['PEP on', 'PEP 켜기'], pep_off: ['PEP off', 'PEP 끄기'],
   pep_none: ['Take proxies out', '프록시 제거'], flows_n: ['%s connections', '연결 %s개'], connection: ['Connection', '연결'], state: ['State', '상태'], amount: ['Amount', '양'], to_client: ['To the client', '클라이언트 쪽'], to_server: ['To the server', '서버 쪽'], key_x: ['PEP on or off', 'PEP 켜기/끄기'],
+  // multipath
+  multipath: ['Multipath', '다중 경로'], mp_mode: ['Mode', '모드'], mp_off: ['Off', '끔'], mp_wire: ['MPTCP (wire)', 'MPTCP (wire)'], mp_lab: ['Lab relay', '실험용 릴레이'], scheduler: ['Scheduler', '스케줄러'], congestion: ['Congestion control', '혼잡 제어'],
+  mp_say_off: ['Every connection takes one path: that of its rule, or the best that is up.', '모든 연결은 규칙이 정한 경로 또는 살아 있는 최선의 경로 하나만 사용합니다.'],
+  mp_say_wire: ['MPTCP v1 (RFC 8684) by the kernel; its packet scheduler is the kernel\u2019s own and cannot be chosen.', '커널의 MPTCP v1(RFC 8684)입니다. 패킷 스케줄러는 커널 고유의 것으로 선택할 수 없습니다.'],
+  mp_say_lab: ['This is not MPTCP on the wire: farlink\u2019s own relay, one TCP connection per path with farlink\u2019s frames in it.', '이 모드는 회선 위의 MPTCP가 아닙니다. 경로마다 TCP 연결 하나에 farlink 고유의 프레임을 싣는 릴레이입니다.'],
+  mp_new: ['Changes hold for new connections.', '변경은 새 연결부터 적용됩니다.'], mp_path: ['Path', '경로'], mp_share: ['Share', '비율'], mp_shares: ['Shares of the paths', '경로별 비율'], mp_subflow: ['Subflow by', '서브플로 경로'], mp_priority: ['Priority', '우선순위'],
+  mp_normal: ['normal', '보통'], mp_backup: ['backup', '예비'], mp_up: ['up', '정상'], mp_down: ['down', '끊김'], mp_best: ['best', '최선'], mp_joining: ['joining', '참여 중'], mp_silent: ['silent', '무응답'], mp_fallback: ['fallback: plain TCP', '폴백: 일반 TCP'],
+  mp_totals: ['%s connections now; %s opened, %s refused, %s fallbacks, %s resets', '현재 연결 %s개; 개설 %s, 거부 %s, 폴백 %s, 재설정 %s'],
   // health
   now: ['Now', '현재'], verdict: ['verdict', '판정'], late_p99: ['engine lateness p99', '엔진 지연 p99'], budget: ['budget %s µs', '한도 %s µs'], floor: ['latency at zero delay', '지연 0일 때의 지연'],
   engine: ['engine', '엔진'], restarts: ['%s restarts', '재시작 %s회'], effective: ['as asked', '요청대로'], readings: ['Models', '모델'],

@@ -97,6 +97,12 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 // newBenchOf is a bench with several pairs.
 func newBenchOf(t *testing.T, names []string, change ...func(*Config)) *bench {
 	t.Helper()
+	return newBenchWith(t, names, func(*appliance.Parts) {}, change...)
+}
+
+// newBenchWith is a bench whose box is made of other parts, too.
+func newBenchWith(t *testing.T, names []string, other func(*appliance.Parts), change ...func(*Config)) *bench {
+	t.Helper()
 	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: appliance.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none", Floor: appliance.Floor{P50: 90, P99: 250, Frames: 100}}}
 	store, err := appliance.OpenStore(t.TempDir())
@@ -110,8 +116,9 @@ func newBenchOf(t *testing.T, names []string, change ...func(*Config)) *bench {
 		pairs = append(pairs, pair)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	box, err := appliance.Open(ctx, appliance.Parts{Name: "bench", Version: "test", Pairs: pairs,
-		Ports: bare{e}, Engines: bare{e}, Store: store})
+	parts := appliance.Parts{Name: "bench", Version: "test", Pairs: pairs, Ports: bare{e}, Engines: bare{e}, Store: store}
+	other(&parts)
+	box, err := appliance.Open(ctx, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
