@@ -9,10 +9,11 @@
 //	             └───────────────────────────────────────────────────┘
 //
 // The namespace has no IP address; its two ports have ARP off. What the stack
-// sends is routed by mark to the port, and the program on the way out writes
-// the MAC addresses and VLAN tags of the end it speaks for. Connections older
-// than the programs, fragments, IPv6 with extension headers, SYNs with data
-// or a Fast Open option, and everything that is not TCP cross unsplit. Without
-// a listener the namespace is a wire, since programs, maps and attachments are
-// pinned and outlive their process.
+// sends is routed by mark to the port, and the program on the way out makes
+// it look like the frames of the end it speaks for: MAC addresses, VLAN tags,
+// DSCP, hop limit. Connections older than the programs, fragments, IPv4
+// options, IPv6 extension headers, signed segments, SYNs with data or a Fast
+// Open option, and everything that is not TCP cross unsplit. Without a
+// listener, or with one that does not beat, the namespace is a wire, since
+// programs, maps and attachments are pinned and outlive their process.
 package intercept
