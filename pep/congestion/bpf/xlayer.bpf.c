@@ -58,7 +58,12 @@ struct {
 struct private {
 	struct carried on;
 	__u32 epoch;
+	__u32 delivered; /* packets, at the last acknowledgement */
 };
+
+struct tcp_sock___delivered {
+	__u32 delivered;
+} CORE;
 
 /* The question, and the answer: a window in packets and a pacing rate in
  * bytes of payload per second. */
@@ -164,12 +169,12 @@ static __always_inline int follow(struct sock *sk)
 }
 
 /* Without a capacity: Reno, unpaced. */
-static __always_inline void unknown(struct sock *sk, __u32 ack, __u32 acked)
+static __always_inline void unknown(struct sock *sk, __u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	sk->sk_pacing_rate = ~0UL;
 	if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) != CA_RECOVERY)
-		tcp_reno_cong_avoid(sk, ack, acked);
+		tcp_reno_cong_avoid(sk, 0, acked);
 	else if (tp->snd_cwnd > tp->snd_ssthresh)
 		tp->snd_cwnd = tp->snd_ssthresh;
 }
@@ -186,16 +191,22 @@ void BPF_PROG(xlayer_init, struct sock *sk)
 		p->on.overhead = on->overhead;
 	}
 	p->epoch = 0;
+	p->delivered = ((struct tcp_sock___delivered *)sk)->delivered;
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	follow(sk);
 }
 
+/* Of the arguments only the socket is used: kernels before 6.10 give two, in
+ * another order. */
 SEC("struct_ops")
-void BPF_PROG(xlayer_control, struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs)
+void BPF_PROG(xlayer_control, struct sock *sk)
 {
+	struct private *p = private_of(sk);
+	__u32 delivered = ((struct tcp_sock___delivered *)sk)->delivered, acked = delivered - p->delivered;
+	p->delivered = delivered;
 	if (!follow(sk))
-		unknown(sk, ack, rs->acked_sacked);
+		unknown(sk, acked);
 }
 
 SEC("struct_ops")
