@@ -212,52 +212,6 @@ func multipathThin(ctx context.Context, b *Bench) error {
 	})
 }
 
-// multipathCut makes the better carrier silent under a transfer.
-func multipathCut(ctx context.Context, b *Bench) error {
-	return together(ctx, carriers.Options{Profiles: operators}, func(l *carriers.Lab) error {
-		var stalls, back []float64
-		for range b.Rounds {
-			t, err := l.Bulk()
-			if err != nil {
-				return err
-			}
-			if _, err := t.Goodput(ctx, multipathWarm, time.Second); err != nil {
-				return err
-			}
-			if err := l.Cut(1, true); err != nil {
-				return err
-			}
-			stalls = append(stalls, float64(t.Stall(3*time.Second).Milliseconds()))
-			if err := l.Cut(1, false); err != nil {
-				return err
-			}
-			again, err := rejoined(t, 0.7*sum(l))
-			if err != nil {
-				return err
-			}
-			back = append(back, again.Seconds())
-			t.Close()
-			time.Sleep(700 * time.Millisecond)
-		}
-		b.atMost("stall after a silent cut", "ms", stalls, 600)
-		b.atMost("until both carry again after its return", "s", back, 2)
-		return nil
-	})
-}
-
-// rejoined returns how long it takes until half a second carries a rate.
-func rejoined(t *carriers.Transfer, mbps float64) (time.Duration, error) {
-	begun := time.Now()
-	for time.Since(begun) < 10*time.Second {
-		n, from := t.Bytes(), time.Now()
-		time.Sleep(250 * time.Millisecond)
-		if float64(t.Bytes()-n)*8e-6/time.Since(from).Seconds() >= mbps {
-			return from.Sub(begun), nil
-		}
-	}
-	return 0, fmt.Errorf("less than %.1f Mbit/s for 10 s after the carrier's return", mbps)
-}
-
 // multipathLate compares decisions at the last moment with filled socket
 // buffers, interleaved.
 func multipathLate(ctx context.Context, b *Bench) error {
