@@ -110,7 +110,7 @@ const tcpRTOMaxMS = 44
 // shape prepares a subflow's socket: its law, no delay.
 func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err error) {
 	if law = c.law(slot); law == Auto {
-		law = "bbr"
+		law = auto(0) // the handshake will tell
 	}
 	at := congestion.Place{Group: group, Slot: uint32(slot), Column: congestion.Column(slot, e.way)}
 	if law, err = e.shelf.Use(fd, law, "cubic", at); err != nil {
@@ -126,18 +126,29 @@ func (e *end) shape(fd int, c *Config, group uint32, slot int) (law string, err 
 	return law, errors.Join(append(errs, roomy(fd, c))...)
 }
 
-// fit chooses the law of a path whose handshake is over, where Auto leaves it
-// to that.
-func (e *end) fit(f *subflow, c *Config) (err error) {
+// auto is the law of a path whose handshake took rtt; see Auto.
+func auto(rtt link.Duration) string {
+	if rtt >= farRTT {
+		return "cubic"
+	}
+	return "bbr"
+}
+
+// fit gives a path whose handshake is over the law that Auto stands for.
+func (e *end) fit(f *subflow, c *Config) error {
 	if c.law(f.index) != Auto {
 		return nil
 	}
 	info, err := f.info()
-	if err != nil || link.Duration(info.Rtt)*link.Microsecond < farRTT {
+	if err != nil {
 		return err
 	}
+	law := auto(link.Duration(info.Rtt) * link.Microsecond)
+	if law == f.law {
+		return nil
+	}
 	var set error
-	err = f.raw.Control(func(fd uintptr) { f.law, set = e.shelf.Use(int(fd), "cubic", "cubic", congestion.Place{}) })
+	err = f.raw.Control(func(fd uintptr) { f.law, set = e.shelf.Use(int(fd), law, "cubic", congestion.Place{}) })
 	return errors.Join(err, set)
 }
 

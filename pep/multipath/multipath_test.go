@@ -194,6 +194,17 @@ func TestConfig(t *testing.T) {
 	if _, err := NewRouter(Config{}, key[:8], []Carrier{{}}, congestion.Open(nil), new(Groups), slog.Default()); err == nil {
 		t.Error("a key of 8 bytes was accepted")
 	}
+	if err := (Config{Congestion: Auto, PerPath: []string{"reno", Auto}}).Err(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		rtt  link.Duration
+		want string
+	}{{40 * link.Millisecond, "bbr"}, {199 * link.Millisecond, "bbr"}, {200 * link.Millisecond, "cubic"}, {700 * link.Millisecond, "cubic"}} {
+		if got := auto(c.rtt); got != c.want {
+			t.Errorf("auto over %v is %s, want %s", c.rtt, got, c.want)
+		}
+	}
 	// 54 Mbit/s for 140 ms, twice: 1.89 MB.
 	if got := Window(54_000_000, 140*link.Millisecond); got != 1_890_000 {
 		t.Errorf("window %d, want 1890000", got)

@@ -77,7 +77,7 @@ the wire. Needs root.`,
 	}
 	f.add(c)
 	c.Flags().StringVar(&config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
-	c.Flags().StringVar(&config.Congestion, "congestion", "bbr", "congestion control of the subflows")
+	c.Flags().StringVar(&config.Congestion, "congestion", multipath.Auto, "congestion control of the subflows; auto is bbr, and cubic where a round trip takes 200 ms")
 	c.Flags().DurationVar(&lasts, "for", 10*time.Second, "how long to send")
 	c.Flags().IntVar(&cut, "cut", 0, "make this carrier, counted from 1, silent in the middle third")
 	return c
@@ -213,7 +213,7 @@ Needs root.`,
 	}
 	f.add(c)
 	c.Flags().StringVar(&config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
-	c.Flags().StringVar(&config.Congestion, "congestion", "bbr", "congestion control of the subflows")
+	c.Flags().StringVar(&config.Congestion, "congestion", multipath.Auto, "congestion control of the subflows; auto is bbr, and cubic where a round trip takes 200 ms")
 	c.Flags().StringVar(&server, "server", "", "shell command for the server's namespace, ended with the other")
 	return c
 }
