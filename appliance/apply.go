@@ -91,7 +91,7 @@ func (p *pair) apply(ctx context.Context, want Want, o Options) (Applied, error)
 	}
 	p.event(KindApplied, o.By, c.String())
 	s := p.snapshot()
-	return Applied{ETag: s.ETag, AppliedAt: at, Changed: changed, Hitless: hitless, Effective: s.Effective, NotYet: s.NotYet, Want: want, Links: c.links, Warnings: c.warnings}, nil
+	return Applied{ETag: s.ETag, AppliedAt: at, Changed: changed, Hitless: hitless, Effective: s.Effective, NotYet: s.NotYet, Checks: s.Checks, Want: want, Links: c.links, Warnings: c.warnings}, nil
 }
 
 // patch lays a merge patch (RFC 7396) over the want in force.

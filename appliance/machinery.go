@@ -87,6 +87,9 @@ type Snapshot struct {
 	Driver string
 	// Floor is what the engine measured before it took the ports.
 	Floor Floor
+	// Checks are what the links promise, held against the frames since the
+	// last change.
+	Checks []Check
 	// NotEffective says why the links are not as asked, "" when they are.
 	NotEffective string
 	// Fallen is set while the program on the ports finds that the engine

@@ -361,6 +361,9 @@ func (p *pair) snapshot() PairState {
 	now := e.Snapshot()
 	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
 	s.Engine.Driver, s.Engine.Floor = now.Driver, &now.Floor
+	if s.Word == Emulating {
+		s.Checks = now.Checks
+	}
 	if now.NotEffective != "" && s.Effective {
 		s.Effective, s.NotYet = false, now.NotEffective
 	}

@@ -63,6 +63,8 @@ type PairState struct {
 	Effective bool      `json:"effective" doc:"Whether the link is as asked; not_effective says why not."`
 	NotYet    string    `json:"not_effective,omitempty" doc:"Why the link is not as asked."`
 
+	Checks []Check `json:"checks,omitempty" doc:"What the links promise, held against the frames since the last change."`
+
 	Links    []LinkState `json:"links" doc:"The links, main first."`
 	Event    *Disruption `json:"event,omitempty" doc:"The link event that is going on."`
 	Verdict  Verdict     `json:"verdict" doc:"How far the figures may be trusted."`
@@ -78,6 +80,27 @@ type LinkState struct {
 	Hash    string `json:"hash" doc:"First 7 hex digits of the profile's hash, overrides included."`
 	Seed    uint64 `json:"seed"`
 	About   string `json:"about,omitempty" doc:"The profile's own words."`
+}
+
+// Kept says how a promise of a link stands.
+type Kept string
+
+// The ways a promise stands.
+const (
+	IsKept    Kept = "kept"      // held against frames, and kept
+	Broken    Kept = "broken"    // the link does something else
+	Waiting   Kept = "waiting"   // too little traffic yet
+	Unchecked Kept = "unchecked" // nothing can be promised; the text says why
+)
+
+// Check is one promise of one way of a link, held against the frames since
+// the last change.
+type Check struct {
+	Link string `json:"link"`
+	Way  string `json:"way" enum:"down,up"`
+	What string `json:"what" enum:"delay,rate,jitter,loss,duplicate,reorder,corrupt,frames"`
+	Word Kept   `json:"word" enum:"kept,broken,waiting,unchecked"`
+	Text string `json:"text" doc:"What is promised and what was seen; or why it is not checked."`
 }
 
 // EngineState says how the process that moves the frames is.
@@ -149,6 +172,7 @@ type Applied struct {
 	Hitless   bool        `json:"hitless" doc:"Whether no frame was lost or reordered by the change."`
 	Effective bool        `json:"effective" doc:"Whether the link is as asked."`
 	NotYet    string      `json:"not_effective,omitempty" doc:"Why the link is not as asked."`
+	Checks    []Check     `json:"checks,omitempty" doc:"What the links promise: to be held against the frames that come, or why not. /status has what was seen."`
 	Want      Want        `json:"want"`
 	Links     []LinkState `json:"links"`
 	Warnings  []Problem   `json:"warnings,omitempty" doc:"What works but is probably not meant."`

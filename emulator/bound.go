@@ -42,30 +42,6 @@ func bound(p *profiles.Profile, w link.Way, line link.Rate) link.Size {
 	return rate.Bytes(delay) + waiting
 }
 
-// Promise returns the least time that a frame spends in way w, whatever link
-// it takes.
-func (e *Emulator) Promise(w link.Way) link.Duration {
-	least := link.Duration(-1)
-	for i := range e.spec.Links {
-		for _, p := range e.spec.Links[i].Profile.Variants() {
-			d := p.Delay(w)
-			if way := p.Of(w); way.Path.Jitter != nil || way.Trace != nil {
-				d = 0
-			}
-			if p.LEO != nil {
-				d, _ = p.LEO.Delays()
-			}
-			if least < 0 || d < least {
-				least = d
-			}
-		}
-	}
-	if e.passes() {
-		return 0
-	}
-	return max(least, 0)
-}
-
 // Size is how many links there are.
 func (e *Emulator) Size() int { return len(e.spec.Links) }
 

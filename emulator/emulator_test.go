@@ -288,7 +288,7 @@ func TestBound(t *testing.T) {
 	if got := one(t, p, 0).Bound(link.Down); got != 1000000+2000000 {
 		t.Errorf("bound over a timeline %d, want 3000000", got)
 	}
-	if down, up := e.Promise(link.Down), e.Promise(link.Up); down != 300*link.Millisecond || up != 0 {
+	if down, up := e.Promise(link.Down, 0), e.Promise(link.Up, 0); down != 300*link.Millisecond || up != 0 {
 		t.Errorf("promises %v and %v", down, up)
 	}
 }

@@ -41,8 +41,8 @@ func FuzzLink(f *testing.F) {
 			linktest.Conserved(t, &log, len(arrivals), s)
 			e.Probes(w, link.Time(2*link.Second), func(int, link.Probe) {})
 			e.Capacity(w, 0, link.Time(2*link.Second))
-			if e.Bound(w) < 0 || e.Promise(w) < 0 {
-				t.Errorf("bound %v, promise %v", e.Bound(w), e.Promise(w))
+			if e.Bound(w) < 0 || e.Promise(w, 0) < 0 {
+				t.Errorf("bound %v, promise %v", e.Bound(w), e.Promise(w, 0))
 			}
 		}
 	})

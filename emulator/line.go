@@ -32,9 +32,11 @@ type line struct {
 	stages  [places]link.Stage
 	chain   *link.Chain
 	course  course
-	flips   link.Draw // where corrupted frames are hurt
-	seq     uint64    // of the next packet
-	settled link.Time // what leaves from then on knew no other stages than these
+	flips   link.Draw     // where corrupted frames are hurt
+	seq     uint64        // of the next packet
+	settled link.Time     // what leaves from then on knew no other stages than these
+	promise link.Duration // least delay of a packet, 0 where none is known
+	ceiling link.Pace     // what holds whatever serves
 }
 
 // media finds or makes the medium that a link stands in.
@@ -82,6 +84,8 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 // for a packet, or takes over from another.
 func newLine(w link.Way, s *station) *line {
 	l := &line{station: s, way: w, now: s.profile.Effective(w), flips: s.draw[w].Sub("flip")}
+	l.promise, _ = least(s.profile, w)
+	l.ceiling = ceiling(s.profile, w)
 	for at := range l.stages {
 		l.stages[at] = s.stage(place(at), w, &l.now)
 	}

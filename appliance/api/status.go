@@ -93,6 +93,10 @@ func version(st Status) string {
 	pairs := make([]appliance.PairState, len(st.Pairs))
 	for i, p := range st.Pairs {
 		p.Figures, p.Readings = nil, nil
+		p.Checks = slices.Clone(p.Checks)
+		for j := range p.Checks {
+			p.Checks[j].Text = "" // counts on; the word does not
+		}
 		pairs[i] = p
 	}
 	st.Pairs = pairs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"farlink/appliance"
@@ -66,7 +67,8 @@ func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (applianc
 		return nil, err
 	}
 	k.keep(wireName(c.Box, c.Pair.Name), e.Report())
-	running := &wireEngine{e, kill}
+	running := &wireEngine{Engine: e, kill: kill}
+	running.promise(c.Document)
 	if mode != steer.Emulate {
 		if err := running.SetMode(ctx, c.Mode); err != nil {
 			return nil, errors.Join(err, running.Close())
@@ -106,7 +108,14 @@ func (k *Engines) Remove(box string, p appliance.PairConfig) error {
 // wireEngine is an engine that runs.
 type wireEngine struct {
 	*wire.Engine
-	kill context.CancelFunc
+	kill  context.CancelFunc
+	terms atomic.Pointer[terms] // of the document in force
+}
+
+// promise takes note of what the links promise from now on.
+func (e *wireEngine) promise(document []byte) {
+	t := termsOf(document)
+	e.terms.Store(&t)
 }
 
 // patience is how long an engine may take to answer.
@@ -131,6 +140,9 @@ func (e *wireEngine) bounded(ctx context.Context, f func() error) error {
 func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
 	return e.bounded(ctx, func() error {
 		_, err := e.Engine.Apply(document)
+		if err == nil {
+			e.promise(document)
+		}
 		return err
 	})
 }
@@ -138,6 +150,9 @@ func (e *wireEngine) Apply(ctx context.Context, document []byte) error {
 func (e *wireEngine) Run(ctx context.Context, document []byte) error {
 	return e.bounded(ctx, func() error {
 		_, err := e.Engine.Run(document)
+		if err == nil {
+			e.promise(document)
+		}
 		return err
 	})
 }
@@ -183,6 +198,12 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 		out.Readings = append(out.Readings, readings(w, way.Probes)...)
 		if at := way.Interval.To; at > 0 && s.Now.Sub(at) > silence {
 			out.Fallen = true
+		}
+	}
+	out.Checks = e.terms.Load().checks(s, out.Readings)
+	for _, c := range out.Checks {
+		if c.Word == appliance.Broken && c.What != emulator.TermJitter && out.NotEffective == "" {
+			out.NotEffective = fmt.Sprintf("link %s, way %s: %s", c.Link, c.Way, c.Text)
 		}
 	}
 	return out

@@ -7,5 +7,8 @@ type Pace struct {
 	Least Rate // while frames wait; 0 promises no least
 	Most  Rate // at any time; 0 promises nothing at all
 	Since Time // departures from then on count: earlier ones stem from what was before
+	// Slack is by how much frames may be bunched behind what serves them:
+	// spans are to be long against it.
+	Slack Duration
 	Busy  Time // from then on frames that leave by now followed each other without a pause; Never: none waits now
 }

@@ -29,6 +29,20 @@ type JitterConfig struct {
 	Correlation float64 `toml:"correlation,omitempty"`
 }
 
+// Below returns how far below the path's delay the least delay lies; false
+// when the distribution has no least value.
+func (c JitterConfig) Below() (link.Duration, bool) {
+	switch {
+	case c.Distribution == "uniform":
+		return c.Spread, true
+	case c.Distribution == "pareto":
+		return link.Duration(math.Ceil(float64(c.Spread) * newPareto(c.Spread, c.Shape).reach())), true
+	case c.Distribution == "table" && len(c.Table) > 0:
+		return -c.Table[0], true
+	}
+	return 0, false
+}
+
 func (c JitterConfig) check(delay link.Duration, report link.Report) {
 	switch c.Distribution {
 	case "uniform":

@@ -33,16 +33,19 @@ type Bounded interface {
 	Bound(w link.Way) link.Size
 }
 
-// Promised is an Emulator that knows the least delay a frame can have in way
-// w. The engine holds the first frames after a change against it.
-type Promised interface {
-	Promise(w link.Way) link.Duration
-}
-
-// Paced is an Emulator that knows how fast frames leave way w. The engine
-// holds those that leave against it.
-type Paced interface {
-	Pace(w link.Way) link.Pace
+// Checked is an Emulator that says what its links promise. The engine holds
+// the frames of the first of them against it. Frames carry the index of
+// their link in their Mark.
+type Checked interface {
+	// Size is how many links there are.
+	Size() int
+	// Promise is the least delay of a frame of link i; 0 promises nothing.
+	Promise(w link.Way, i int) link.Duration
+	// Pace is how fast frames leave link i.
+	Pace(w link.Way, i int) link.Pace
+	// Account is how many frames were ever put into link i, and how many it
+	// holds.
+	Account(w link.Way, i int) (offered uint64, held int)
 }
 
 // Build makes an Emulator of a document.

@@ -184,7 +184,7 @@ func (m *machine) start() error {
 	m.page.Epoch, m.page.Runs = epoch, 1
 	for w, l := range m.loops {
 		l.epoch, l.other, l.booked = epoch, m.loops[1-w], epoch
-		l.promised()
+		l.checks.begin(l.em, l.way, &l.page.wayView)
 		l.store.pool = l.rx.Fill.Give(l.store.pool, m.config.Ring)
 		m.wire.Beat(portOf(l.way), epoch)
 		go func() {

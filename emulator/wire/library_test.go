@@ -83,8 +83,8 @@ func TestEveryShippedProfile(t *testing.T) {
 				t.Errorf("%s, %v: the book broke: in %d copies %d out %d lost %d held %d; %+v", d.Name, link.Way(w), way.Book.In, way.Book.Copies, way.Book.Out, way.Book.Losses(), way.Book.Held, way.Book.Engine)
 				broken[w] = way.Book.Broken
 			}
-			if way.Early > 0 {
-				t.Errorf("%s, %v: %d of %d sooner than promised, the soonest after %v", d.Name, link.Way(w), way.Early, way.Timed, way.Least)
+			if way.Checks[0].Early > 0 {
+				t.Errorf("%s, %v: %d of %d sooner than promised, the soonest after %v", d.Name, link.Way(w), way.Checks[0].Early, way.Checks[0].Timed, way.Checks[0].Least)
 			}
 		}
 		if s := r.Stats(); s.NotEffective != "" {

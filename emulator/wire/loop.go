@@ -46,6 +46,7 @@ type loop struct {
 	ready   link.FIFO // delivered by the model, not yet in the transmit ring
 	sent    [burst]link.Time
 	came    [burst]int64 // arrivals of the same, 0 unknown
+	of      [burst]uint8 // their links
 	last    link.Time    // the last arrival
 	now     int64
 	inTx    uint32 // descriptors not yet completed
@@ -67,8 +68,7 @@ type loop struct {
 	priority  int   // Config.Priority
 	mark      mark
 	delays    recent // of this interval
-	promise   int64  // least delay of a frame, ns
-	pace      pacer
+	checks    checker
 	switched  int64 // since when, CLOCK_MONOTONIC
 	yield     func(link.Probe)
 	teller    teller
@@ -218,11 +218,13 @@ func (l *loop) Lose(p link.Packet, c link.Cause) {
 	}
 	l.book.Lost[c.Reason]++
 	l.book.LostBytes += uint64(p.Size)
+	l.checks.lost(p, c.Reason)
 	l.store.release(p.Ref)
 }
 
 // Copy keeps the frame for one departure more.
 func (l *loop) Copy(p link.Packet) {
 	l.book.Copies++
+	l.checks.copied(p)
 	l.store.retain(p.Ref)
 }

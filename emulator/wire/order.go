@@ -53,11 +53,10 @@ func (l *loop) obey(o *order) bool {
 		o.em.Succeed(l.em, l.way, link.Time(l.now-l.epoch))
 	}
 	l.em = o.em
-	l.promised()
+	l.checks.begin(l.em, l.way, &l.page.wayView)
 	l.switched = l.now
 	v := &l.page.wayView
-	v.Switched, v.Timed, v.Early, v.LeastNs = l.now-l.epoch, 0, 0, 0
-	v.Paced, v.Slow, v.Fast, v.MissBps, v.AskedBps = 0, 0, 0, 0, 0
+	v.Switched = l.now - l.epoch
 	l.page.end()
 	return true
 }

@@ -33,7 +33,7 @@ func (l *loop) publish() {
 	}
 	l.mark = mark{b.In, b.InBytes, b.Out, b.OutBytes, lost}
 	l.delays = recent{}
-	l.pace.judge(&l.page.wayView, l.way, now)
+	l.checks.judge(now, l.ready.Len() == 0)
 	l.balance()
 	l.page.Probes = 0
 	l.em.Probes(l.way, now, l.yield)

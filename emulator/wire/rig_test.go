@@ -103,7 +103,12 @@ func (p *plain) serve(way *plainWay, when link.Time, size int) link.Time {
 	return when.Add(p.Rate.Time(size))
 }
 
-func (p *plain) Pace(w link.Way) link.Pace {
+func (p *plain) Size() int { return 1 }
+func (p *plain) Account(w link.Way, _ int) (uint64, int) {
+	return p.ways[w].seq, p.ways[w].line.Len()
+}
+
+func (p *plain) Pace(w link.Way, _ int) link.Pace {
 	k := link.Pace{Least: p.Says, Most: p.Says, Busy: link.Never}
 	if p.ways[w].line.Len() > 0 {
 		k.Busy = p.ways[w].busy
@@ -127,7 +132,7 @@ func (p *plain) Run(w link.Way, now link.Time, out link.Sink) {
 func (p *plain) Finish(_ link.Packet, _ link.Way, frame []byte) { frame[len(frame)-1] ^= 1 }
 func (p *plain) Coupled() bool                                  { return p.Shared }
 func (p *plain) Bound(link.Way) link.Size                       { return p.BoundBytes }
-func (p *plain) Promise(link.Way) link.Duration                 { return p.Delay }
+func (p *plain) Promise(link.Way, int) link.Duration            { return p.Delay }
 
 func (p *plain) Succeed(old Emulator, w link.Way, _ link.Time) {
 	if o, ok := old.(*plain); ok {

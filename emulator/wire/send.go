@@ -44,8 +44,8 @@ func (l *loop) load() int {
 		l.ready.Pop()
 		l.book.Out++
 		l.book.OutBytes += uint64(p.Size)
-		l.sent[n] = p.When
-		l.pace.left(p)
+		l.sent[n], l.of[n] = p.When, uint8(p.Mark.Link())
+		l.checks.left(p)
 		n++
 	}
 	return n
@@ -138,7 +138,7 @@ func (l *loop) settle(n int, before, after int64) {
 	for i := range n {
 		at += step
 		if l.came[i] > 0 {
-			l.time(l.came[i], at)
+			l.time(l.came[i], at, int(l.of[i]))
 		}
 		late := at - l.epoch - int64(l.sent[i])
 		l.book.Lateness.Add(late)
@@ -149,30 +149,24 @@ func (l *loop) settle(n int, before, after int64) {
 	l.now = after
 }
 
-// time counts the whole delay of a frame, and holds it against what the
-// emulator promised if the frame came to this one and not to its predecessor.
-func (l *loop) time(came, left int64) {
+// time counts the whole delay of a frame, and holds it against what its
+// link promises if the frame came to this one and not to its predecessor.
+func (l *loop) time(came, left int64, of int) {
 	ns := left - came
 	l.delays.delay(ns)
 	if came <= l.switched {
 		return
 	}
-	v := &l.page.wayView
-	if v.Timed == 0 || ns < v.LeastNs {
-		v.LeastNs = ns
-	}
-	v.Timed++
-	if ns < l.promise {
-		v.Early++
-	}
+	l.checks.timed(of, ns)
 }
 
 // discard drops what waits for a port that is down: a cable that is not
 // there keeps nothing.
 func (l *loop) discard() {
 	for l.ready.Len() > 0 {
-		l.store.release(l.ready.Pop().Ref)
+		p := l.ready.Pop()
+		l.store.release(p.Ref)
 		l.book.LinkDown++
+		l.checks.discarded(p)
 	}
-	l.pace.pause()
 }

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// maxChecks is how many links of a pair are held against what they promise.
+const maxChecks = 16
+
 // maxProbes is how many of an emulator's figures are published for a way.
 const maxProbes = 96
 
@@ -36,17 +39,30 @@ type wayView struct {
 	Recent   recent
 	At       int64 // when Recent and probes were published, link.Time
 	Switched int64 // link.Time of the last change of emulator
-	Timed    int64 // frames of known delay since then
+	Down     int64 // 1 while the port to leave by is down or gone
+	Checks   int64 // how many links are held against what they promise
+	Check    [maxChecks]checkView
+	Probes   uint64
+	Probe    [maxProbes]sharedProbe
+}
+
+// checkView is what was seen of one link since the last change of emulator.
+type checkView struct {
+	Timed    int64 // frames of known delay
 	Early    int64 // of these, sooner than the emulator promised
 	LeastNs  int64 // least delay of these
-	Paced    int64 // intervals since then whose rate could be judged
+	Paced    int64 // spans whose rate could be judged
 	Slow     int64 // of these, with frames waiting, slower than promised
 	Fast     int64 // of these, faster than promised
 	MissBps  int64 // the rate of the last that missed
 	AskedBps int64 // what was promised of it
-	Down     int64 // 1 while the port to leave by is down or gone
-	Probes   uint64
-	Probe    [maxProbes]sharedProbe
+	Out      int64 // frames that left or found no link to leave by, copies among them
+	Copies   int64
+	Before   int64 // held at the change
+	Held     int64
+	Lost     [link.Reasons]int64
+	Balanced int64 // how often the frames were counted up
+	Uneven   int64 // and did not add up
 }
 
 // recent is what happened in the last interval of publication.

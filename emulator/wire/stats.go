@@ -29,16 +29,28 @@ type Way struct {
 	Reason   string
 	Interval Interval
 	Probes   []link.Probe
-	Switched link.Time     // when the present emulator took over
-	Timed    int           // frames of known delay since then
+	Switched link.Time // when the present emulator took over
+	Checks   []Check   // of each link: what was seen since then, and of what it promises
+	Down     bool      // the port to leave by is down or gone
+}
+
+// Check is what was seen of one link since the present emulator took over.
+type Check struct {
+	Timed    int           // frames of known delay
 	Least    link.Duration // the least of these delays
 	Early    int           // how many were sooner than the emulator promised
-	Paced    int           // intervals since then whose rate could be held against a promise
+	Paced    int           // spans whose rate could be held against a promise
 	Slow     int           // of these, slower than promised while frames waited
 	Fast     int           // of these, faster than promised
-	Missed   link.Rate     // rate of the last interval that was either
+	Missed   link.Rate     // rate of the last span that was either
 	Asked    link.Rate     // what was promised of it
-	Down     bool          // the port to leave by is down or gone
+	Out      int           // frames that left, copies among them
+	Copies   int
+	Before   int // frames held when the emulator took over
+	Held     int // frames held at the last publication
+	Lost     [link.Reasons]int
+	Balanced int // how often offered = left + lost + held was looked at
+	Uneven   int // and was not so
 }
 
 // Interval is the last interval of publication: a third of the patience, 100 ms at
@@ -81,7 +93,21 @@ func (e *Engine) port(i int) string { return [2]string{e.config.A, e.config.B}[i
 
 // broken says which promise the way does not keep, "" when it keeps all.
 func (w *Way) broken() string {
+	for i := range w.Checks {
+		if why := w.Checks[i].Broken(); why != "" && i > 0 {
+			return fmt.Sprintf("link %d: %s", i, why)
+		} else if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// Broken says which promise the link does not keep, "" when it keeps all.
+func (w *Check) Broken() string {
 	switch {
+	case w.Uneven > 0:
+		return fmt.Sprintf("frames offered were not those delivered, lost and held, in %d of %d looks", w.Uneven, w.Balanced)
 	case w.Early > 0:
 		return fmt.Sprintf("%d of %d frames left sooner than the link promises, the soonest after %v", w.Early, w.Timed, w.Least)
 	case w.Slow > 0:
@@ -90,6 +116,17 @@ func (w *Way) broken() string {
 		return fmt.Sprintf("%v in %d intervals, asked at most %v", rounded(w.Missed), w.Fast, w.Asked)
 	}
 	return ""
+}
+
+func (v *checkView) check() Check {
+	c := Check{
+		Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs), Paced: int(v.Paced), Slow: int(v.Slow), Fast: int(v.Fast),
+		Missed: link.Rate(v.MissBps), Asked: link.Rate(v.AskedBps), Out: int(v.Out), Copies: int(v.Copies), Before: int(v.Before), Held: int(v.Held), Balanced: int(v.Balanced), Uneven: int(v.Uneven),
+	}
+	for i, n := range v.Lost {
+		c.Lost[i] = int(n)
+	}
+	return c
 }
 
 // rounded gives a measured rate four digits.
@@ -105,8 +142,7 @@ func (v *wayView) way(limits ledger.Limits) Way {
 	r := v.Recent
 	w := Way{
 		Book: v.Book, Switched: link.Time(v.Switched),
-		Down: v.Down != 0, Timed: int(v.Timed), Early: int(v.Early), Least: link.Duration(v.LeastNs),
-		Paced: int(v.Paced), Slow: int(v.Slow), Fast: int(v.Fast), Missed: link.Rate(v.MissBps), Asked: link.Rate(v.AskedBps),
+		Down: v.Down != 0,
 		Interval: Interval{
 			From: link.Time(r.Since), To: link.Time(v.At), In: r.In, InBytes: r.InBytes,
 			Out: r.Out, OutBytes: r.OutBytes, Lost: r.Lost, Delayed: r.Delays,
@@ -117,6 +153,9 @@ func (v *wayView) way(limits ledger.Limits) Way {
 		w.Interval.DelayMean = link.Duration(r.DelaySum / int64(r.Delays))
 	}
 	w.Verdict, w.Reason = w.Book.Judge(limits)
+	for i := range v.Check[:min(max(v.Checks, 0), maxChecks)] {
+		w.Checks = append(w.Checks, v.Check[i].check())
+	}
 	for _, p := range v.Probe[:min(v.Probes, maxProbes)] {
 		name, _, _ := bytes.Cut(p.Name[:], []byte{0})
 		w.Probes = append(w.Probes, link.Probe{Name: string(name), Value: p.Value})

@@ -38,8 +38,8 @@ func TestSwapUnderLoad(t *testing.T) {
 			t.Errorf("slowest change %v", slowest)
 		}
 		time.Sleep(120 * time.Millisecond)
-		if st := r.Stats(); st.Ways[link.Up].Book.Broken > 0 || st.Ways[link.Up].Early > 0 {
-			t.Errorf("%v %s, early %d", st.Verdict, st.Reason, st.Ways[link.Up].Early)
+		if st := r.Stats(); st.Ways[link.Up].Book.Broken > 0 || st.Ways[link.Up].Checks[0].Early > 0 {
+			t.Errorf("%v %s, early %d", st.Verdict, st.Reason, st.Ways[link.Up].Checks[0].Early)
 		}
 		t.Logf("coupled %v: %d changes, slowest switch %v", shared, n, slowest)
 	}
@@ -59,7 +59,7 @@ func TestApplyTakesEffect(t *testing.T) {
 		if least := d.Quantile(0); least < time.Duration(delay)*time.Millisecond || least > time.Duration(delay+10)*time.Millisecond {
 			t.Errorf("asked %d ms, least delay %v", delay, least)
 		}
-		w := r.Stats().Ways[link.Up]
+		w := r.Stats().Ways[link.Up].Checks[0]
 		if w.Timed < 10 || w.Early != 0 || w.Least < delay*link.Millisecond {
 			t.Errorf("self-check: %d timed, %d early, least %v", w.Timed, w.Early, w.Least)
 		}

@@ -24,8 +24,8 @@ func TestPing(t *testing.T) {
 	}
 	s := r.Stats()
 	for w, way := range s.Ways {
-		if way.Book.In < 10 || way.Early > 0 || way.Least < 5*link.Millisecond {
-			t.Errorf("%v: in %d, least delay %v, early %d", link.Way(w), way.Book.In, way.Least, way.Early)
+		if way.Book.In < 10 || way.Checks[0].Early > 0 || way.Checks[0].Least < 5*link.Millisecond {
+			t.Errorf("%v: in %d, least delay %v, early %d", link.Way(w), way.Book.In, way.Checks[0].Least, way.Checks[0].Early)
 		}
 		t.Logf("%v p50 %v p99 %v", link.Way(w), link.Duration(way.Book.Lateness.Quantile(.5)), link.Duration(way.Book.Lateness.Quantile(.99)))
 	}

@@ -5,6 +5,8 @@ export interface Applied {
   applied_at?: string
   /** Whether anything had to be changed. */
   changed: boolean
+  /** What the links promise: to be held against the frames that come, or why not. /status has what was seen. */
+  checks?: (Check)[]
   dry_run?: boolean
   /** Whether the link is as asked. */
   effective: boolean
@@ -109,6 +111,15 @@ export interface CertificateWish {
   certificate: string
   /** PEM, without a passphrase. It is never shown again. */
   key: string
+}
+
+export interface Check {
+  link: string
+  /** What is promised and what was seen; or why it is not checked. */
+  text: string
+  way: "down" | "up"
+  what: "delay" | "rate" | "jitter" | "loss" | "duplicate" | "reorder" | "corrupt" | "frames"
+  word: "kept" | "broken" | "waiting" | "unchecked"
 }
 
 export interface Claim {
@@ -527,6 +538,8 @@ export interface PairSample {
 export interface PairState {
   /** When the want took effect. */
   applied_at: string
+  /** What the links promise, held against the frames since the last change. */
+  checks?: (Check)[]
   /** Whether the link is as asked; not_effective says why not. */
   effective: boolean
   engine: EngineState

@@ -105,5 +105,7 @@ func printApplied(w io.Writer, a appliance.Applied) error {
 	if !a.Effective {
 		fmt.Fprintln(w, "not effective:", a.NotYet)
 	}
-	return nil
+	t := table(w)
+	printChecks(t, a.Checks)
+	return t.Flush()
 }

@@ -109,6 +109,7 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 		if !p.Effective && p.NotYet != p.Why {
 			fmt.Fprintf(t, "not effective\t%s\n", p.NotYet)
 		}
+		printChecks(t, p.Checks)
 		printEngine(t, p)
 		if p.Figures != nil {
 			printFigures(t, s, p, before)
