@@ -18,13 +18,13 @@ func (e *engine) Tapped(w link.Way) uint64 {
 	return uint64(w) * uint64(e.RunTime()/1e8)
 }
 func (e *engine) RunTime() link.Time { return link.Time(time.Since(e.born)) }
-func (e *engine) Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (uint64, uint64) {
+func (e *engine) Fates(w link.Way, from uint64, yield func(link.Time, link.Fate, []byte) bool) (uint64, uint64) {
 	for ; from < e.Tapped(w); from++ {
 		f := link.Fate{Packet: link.Packet{When: link.Time(from * 1e8), Seq: from, Body: link.Body{Size: 98}}}
 		if from%5 == 4 {
 			f.Cause.Reason = link.Random
 		}
-		if !yield(f, make([]byte, 98)) {
+		if !yield(f.Packet.When, f, make([]byte, 98)) {
 			break
 		}
 	}

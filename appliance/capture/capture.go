@@ -20,6 +20,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
+	"farlink/emulator/trace"
 )
 
 const (
@@ -39,10 +40,10 @@ type Tap interface {
 	Tap(w link.Way, on bool)
 	// Tapped returns how many fates were told so far.
 	Tapped(w link.Way) uint64
-	// Fates yields those from a number on, with the first bytes of their
-	// frames, while yield says true; it returns the number to go on from,
-	// and how many were missed.
-	Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (next, missed uint64)
+	// Fates yields those from a number on, with the arrivals (-1: unknown)
+	// and the first bytes of their frames, while yield says true; it returns
+	// the number to go on from, and how many were missed.
+	Fates(w link.Way, from uint64, yield func(came link.Time, f link.Fate, bytes []byte) bool) (next, missed uint64)
 	// RunTime is the time of the run now.
 	RunTime() link.Time
 }
@@ -72,6 +73,7 @@ type roll struct {
 
 type kept struct {
 	at   time.Time
+	came link.Time
 	fate link.Fate
 	from int // of its bytes
 	n    int
@@ -177,8 +179,8 @@ func (r *Recorder) read(tap Tap, w link.Way, zero time.Time) (why string) {
 		roll.missed += told - perLook - roll.next
 		roll.next = told - perLook
 	}
-	next, missed := tap.Fates(w, roll.next, func(f link.Fate, b []byte) bool {
-		roll.add(zero.Add(time.Duration(f.Packet.When)), f, b)
+	next, missed := tap.Fates(w, roll.next, func(came link.Time, f link.Fate, b []byte) bool {
+		roll.add(zero.Add(time.Duration(f.Packet.When)), came, f, b)
 		if said := r.trigger.met(f); said != "" {
 			why = said
 		}
@@ -189,8 +191,8 @@ func (r *Recorder) read(tap Tap, w link.Way, zero time.Time) (why string) {
 	return why
 }
 
-func (r *roll) add(at time.Time, f link.Fate, b []byte) {
-	r.fates = append(r.fates, kept{at, f, len(r.bytes), len(b)})
+func (r *roll) add(at time.Time, came link.Time, f link.Fate, b []byte) {
+	r.fates = append(r.fates, kept{at, came, f, len(r.bytes), len(b)})
 	r.bytes = append(r.bytes, b...)
 }
 
@@ -302,6 +304,9 @@ func (r *record) packet() pcap.Packet {
 	if r.fate.Lost() {
 		p.Interface, p.Direction, p.Verdict = enters, pcap.Inbound, pcap.Dropped
 		p.Comment = fmt.Sprintf("lost %s at stage %d %s, packet %d", r.fate.Cause.Reason, r.fate.Cause.Stage, r.way, r.fate.Packet.Seq)
+	}
+	if r.came >= 0 {
+		p.Comment += trace.Note(r.way, r.came, r.fate)
 	}
 	return p
 }

@@ -15,6 +15,7 @@ import (
 // told is a tap that tests fill.
 type told struct {
 	now  link.Time
+	came link.Time
 	on   [2]bool
 	head [2]uint64
 	has  [2][]link.Fate
@@ -23,9 +24,9 @@ type told struct {
 func (t *told) Tap(w link.Way, on bool)  { t.on[w] = on }
 func (t *told) Tapped(w link.Way) uint64 { return t.head[w] }
 func (t *told) RunTime() link.Time       { return t.now }
-func (t *told) Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (uint64, uint64) {
+func (t *told) Fates(w link.Way, from uint64, yield func(link.Time, link.Fate, []byte) bool) (uint64, uint64) {
 	for ; from < t.head[w]; from++ {
-		if !yield(t.has[w][from], bytes.Repeat([]byte{byte(from)}, 60)) {
+		if !yield(t.came, t.has[w][from], bytes.Repeat([]byte{byte(from)}, 60)) {
 			break
 		}
 	}
@@ -43,7 +44,7 @@ func fate(at link.Time, seq uint64, lost link.Reason, m link.Mark) link.Fate {
 
 func TestCapture(t *testing.T) {
 	clock := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	tap := &told{now: link.Time(100 * time.Second)}
+	tap := &told{now: link.Time(100 * time.Second), came: -1}
 	r := &Recorder{Source: func() Tap { return tap }, Now: func() time.Time { return clock }}
 	tap.tell(link.Up, fate(1, 0, link.None, 0)) // before it was armed
 	r.take()
@@ -172,7 +173,7 @@ func TestFlood(t *testing.T) {
 	roll := &roll{}
 	big := make([]byte, 1<<20)
 	for range 100 {
-		roll.add(time.Now(), link.Fate{}, big)
+		roll.add(time.Now(), -1, link.Fate{}, big)
 		roll.forget(time.Time{})
 		if len(roll.bytes) > 2*rollMost+len(big) {
 			t.Fatalf("%d bytes held", len(roll.bytes))

@@ -313,8 +313,8 @@ func (m modelled) Probes(w link.Way, now link.Time, yield func(link.Probe)) {
 
 // Fates yields what the tap told of way w from a number on; it returns the
 // number to go on from, and how many were missed.
-func (e *wireEngine) Fates(w link.Way, from uint64, yield func(link.Fate, []byte) bool) (next, missed uint64) {
-	return e.Records(w, from, func(r wire.Record) bool { return yield(r.Fate, r.Bytes) })
+func (e *wireEngine) Fates(w link.Way, from uint64, yield func(came link.Time, f link.Fate, bytes []byte) bool) (next, missed uint64) {
+	return e.Records(w, from, func(r wire.Record) bool { return yield(r.Came, r.Fate, r.Bytes) })
 }
 
 // RunTime is the time of the run now.

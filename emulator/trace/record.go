@@ -40,7 +40,20 @@ var markNames = []struct {
 
 // Meet records a fate; arrived is when the packet came.
 func (r *Recorder) Meet(arrived link.Time, f link.Fate) {
-	p, b := f.Packet, r.buf[:0]
+	r.line(row(r.buf[:0], arrived, f))
+}
+
+// line writes a row.
+func (r *Recorder) line(row []byte) {
+	r.buf = append(row, '\n')
+	if _, err := r.out.Write(r.buf); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// row appends a line of a recording.
+func row(b []byte, arrived link.Time, f link.Fate) []byte {
+	p := f.Packet
 	b = append(strconv.AppendUint(b, p.Seq, 10), ',')
 	b = append(strconv.AppendInt(b, int64(arrived), 10), ',')
 	b = append(strconv.AppendInt(b, int64(p.When), 10), ',')
@@ -60,10 +73,7 @@ func (r *Recorder) Meet(arrived link.Time, f link.Fate) {
 	if separator == ',' {
 		b = append(b, ',')
 	}
-	r.buf = append(b, '\n')
-	if _, err := r.out.Write(r.buf); err != nil && r.err == nil {
-		r.err = err
-	}
+	return b
 }
 
 // Flush writes what is buffered and returns the first error of all writes.

@@ -214,12 +214,21 @@ func (l *loop) Deliver(p link.Packet) { l.ready.Push(p) }
 // Lose books the loss and frees the frame.
 func (l *loop) Lose(p link.Packet, c link.Cause) {
 	if l.tap.on() {
-		l.tap.write(p, c, l.store.frame(p.Ref))
+		l.tap.write(l.arrived(p.Ref), p, c, l.store.frame(p.Ref))
 	}
 	l.book.Lost[c.Reason]++
 	l.book.LostBytes += uint64(p.Size)
 	l.checks.lost(p, c.Reason)
 	l.store.release(p.Ref)
+}
+
+// arrived returns when a held frame came in the run's time, -1 if that is not
+// known.
+func (l *loop) arrived(ref uint32) link.Time {
+	if came := l.store.came(ref); came > 0 {
+		return max(-1, link.Time(came-l.epoch))
+	}
+	return -1
 }
 
 // Copy keeps the frame for one departure more.

@@ -19,7 +19,7 @@ func (l *loop) receive(n uint32) {
 			l.store.recycle(d.Addr)
 		default:
 			when := l.arrival(d.Addr)
-			ref, ok := l.store.keep(d.Addr, d.Len)
+			ref, ok := l.store.keep(d.Addr, d.Len, l.tap.on())
 			l.arrive(when, ref, d.Len, ok)
 		}
 	}
@@ -47,8 +47,8 @@ func (l *loop) arrival(addr uint64) link.Time {
 	if t > l.now || l.now-t > longestStep {
 		t = l.now
 	}
-	*stamp = -t
 	l.last = max(l.last, link.Time(t-l.epoch))
+	*stamp = -(int64(l.last) + l.epoch)
 	return l.last
 }
 
@@ -74,6 +74,10 @@ func (l *loop) gather(d unix.XDPDesc, more bool) {
 		l.arrive(l.last, 0, size, false)
 		return
 	}
-	ref, ok := l.store.pack(l.scratch[:size])
+	came := int64(0)
+	if l.tap.on() {
+		came = int64(l.last) + l.epoch
+	}
+	ref, ok := l.store.pack(l.scratch[:size], came)
 	l.arrive(l.last, ref, size, ok)
 }

@@ -68,10 +68,10 @@ func (l *loop) place(p link.Packet, came *int64) bool {
 			l.em.Finish(p, l.way, frame)
 		}
 		if l.tap.on() {
-			l.tap.write(p, link.Cause{}, frame)
+			l.tap.write(l.arrived(p.Ref), p, link.Cause{}, frame)
 		}
+		*came = l.store.came(p.Ref)
 		addr, size := l.store.take(p.Ref)
-		*came = -*l.store.umem.Stamp(addr)
 		l.tx.Tx.Push(unix.XDPDesc{Addr: addr, Len: size})
 		l.inTx++
 		return true
@@ -86,7 +86,7 @@ func (l *loop) place(p link.Packet, came *int64) bool {
 		l.em.Finish(p, l.way, frame)
 	}
 	if l.tap.on() {
-		l.tap.write(p, link.Cause{}, frame)
+		l.tap.write(l.arrived(p.Ref), p, link.Cause{}, frame)
 	}
 	l.scatter(frame, chunks)
 	l.store.release(p.Ref)

@@ -45,7 +45,8 @@ type place struct {
 }
 
 // header stands before a frame in the ring. A filler up to the end of the
-// ring has refs 0 from the start.
+// ring has refs 0 from the start. A word more than the frame needs, at the end
+// of the span, is its arrival.
 type header struct {
 	span uint32 // words, this one included
 	size uint16
@@ -78,10 +79,15 @@ func (s *store) header(word uint64) *header {
 }
 
 // keep takes the received frame at addr, in its chunk if there is plenty,
-// else in the ring; false when the ring is full.
-func (s *store) keep(addr uint64, size uint32) (uint32, bool) {
+// else in the ring, there with its arrival if that is asked for; false when the
+// ring is full.
+func (s *store) keep(addr uint64, size uint32, stamped bool) (uint32, bool) {
 	if uint32(len(s.pool)) < s.chunks/2 {
-		ref, ok := s.pack(s.umem.Bytes(addr, size))
+		came := int64(0)
+		if stamped {
+			came = -*s.umem.Stamp(addr)
+		}
+		ref, ok := s.pack(s.umem.Bytes(addr, size), came)
 		s.recycle(addr)
 		return ref, ok
 	}
@@ -97,9 +103,13 @@ func (s *store) recycle(addr uint64) {
 	s.pool = append(s.pool, addr&^uint64(s.umem.Chunk()-1))
 }
 
-// pack copies a frame into the ring; false when there is no room.
-func (s *store) pack(frame []byte) (uint32, bool) {
-	need := 1 + uint64(len(frame)+7)/8
+// pack copies a frame into the ring, with its arrival if came is not 0; false
+// when there is no room.
+func (s *store) pack(frame []byte, came int64) (uint32, bool) {
+	need := words(uint16(len(frame)))
+	if came != 0 {
+		need++
+	}
 	if s.head == s.tail {
 		s.head, s.tail = 0, 0 // empty: use the same, warm memory again
 	}
@@ -116,10 +126,34 @@ func (s *store) pack(frame []byte) (uint32, bool) {
 	at := s.head % s.words
 	*s.header(at) = header{span: uint32(need), size: uint16(len(frame)), refs: 1}
 	copy(s.ring[(at+1)*8:], frame)
+	if came != 0 {
+		*s.last(at) = came
+	}
 	s.head += need
 	s.frames++
 	s.bytes += uint64(len(frame))
 	return uint32(at) | inRing, true
+}
+
+// words is how many a frame of so many bytes needs, its header included.
+func words(size uint16) uint64 { return 1 + (uint64(size)+7)/8 }
+
+// last returns the last word of the span at a place in the ring.
+func (s *store) last(at uint64) *int64 {
+	return (*int64)(unsafe.Pointer(&s.ring[(at+uint64(s.header(at).span)-1)*8]))
+}
+
+// came returns when a held frame came (CLOCK_MONOTONIC ns), 0 if that was not
+// kept.
+func (s *store) came(ref uint32) int64 {
+	if ref&inRing == 0 {
+		return -*s.umem.Stamp(uint64(ref)*uint64(s.umem.Chunk()) + uint64(s.places[ref].offset))
+	}
+	at := uint64(ref &^ inRing)
+	if h := s.header(at); uint64(h.span) > words(h.size) {
+		return *s.last(at)
+	}
+	return 0
 }
 
 // frame returns the bytes of a held frame.

@@ -37,7 +37,7 @@ func TestStoreKeepsInPlaceWhileHalfIsFree(t *testing.T) {
 	s := newTestStore(t, 8, 8, 1<<12)
 	for i := range 6 {
 		frame := bytes.Repeat([]byte{byte(i)}, 100)
-		ref, ok := s.keep(come(s, frame), 100)
+		ref, ok := s.keep(come(s, frame), 100, false)
 		if !ok || ref&inRing != 0 != (i >= 4) {
 			t.Errorf("frame %d: ref %#x, %v", i, ref, ok)
 		}
@@ -59,21 +59,21 @@ func TestStoreRingWrapsAndReclaims(t *testing.T) {
 	frame := bytes.Repeat([]byte{1}, 100)
 	var refs []uint32
 	for range 4 {
-		ref, ok := s.pack(frame)
+		ref, ok := s.pack(frame, 0)
 		if !ok {
 			t.Fatal("no room for four")
 		}
 		refs = append(refs, ref)
 	}
-	if _, ok := s.pack(frame); ok {
+	if _, ok := s.pack(frame, 0); ok {
 		t.Error("a fifth found room")
 	}
 	s.release(refs[1])
-	if _, ok := s.pack(frame); ok {
+	if _, ok := s.pack(frame, 0); ok {
 		t.Error("room behind a frame still held")
 	}
 	s.release(refs[0]) // frees both
-	ref, ok := s.pack(frame)
+	ref, ok := s.pack(frame, 0)
 	if !ok || ref != 0|inRing {
 		t.Errorf("ref %#x, %v; want the start of the ring", ref, ok)
 	}
@@ -93,22 +93,29 @@ func TestStoreAgainstAMap(t *testing.T) {
 	type held struct {
 		ref   uint32
 		frame []byte
+		came  int64 // 0: not kept
 	}
 	var inside []held
-	for range 20000 {
+	for n := range int64(20000) {
 		if draw.IntN(5) < 2 || len(inside) == 0 {
 			frame := make([]byte, 14+draw.IntN(1700))
 			for i := range frame {
 				frame[i] = byte(draw.Uint32())
 			}
-			ref, ok := s.keep(come(s, frame), uint32(len(frame)))
+			addr, stamped := come(s, frame), draw.IntN(2) == 0
+			*s.umem.Stamp(addr) = -n - 1
+			ref, ok := s.keep(addr, uint32(len(frame)), stamped)
 			if !ok {
 				continue
 			}
-			inside = append(inside, held{ref, frame})
+			h := held{ref, frame, n + 1}
+			if ref&inRing != 0 && !stamped {
+				h.came = 0
+			}
+			inside = append(inside, h)
 			if draw.IntN(4) == 0 {
 				s.retain(ref)
-				inside = append(inside, held{ref, frame})
+				inside = append(inside, h)
 			}
 			continue
 		}
@@ -116,6 +123,9 @@ func TestStoreAgainstAMap(t *testing.T) {
 		h := inside[i]
 		if !bytes.Equal(s.frame(h.ref), h.frame) {
 			t.Fatal("a held frame was altered")
+		}
+		if got := s.came(h.ref); got != h.came {
+			t.Fatalf("came at %d, was told %d", h.came, got)
 		}
 		if h.ref&inRing == 0 && !s.shared(h.ref) && draw.IntN(2) == 0 {
 			addr, size := s.take(h.ref)
@@ -140,7 +150,7 @@ func TestStoreAgainstAMap(t *testing.T) {
 func TestStoreClear(t *testing.T) {
 	s := newTestStore(t, 8, 8, 1<<12)
 	for range 6 {
-		if _, ok := s.keep(come(s, make([]byte, 60)), 60); !ok {
+		if _, ok := s.keep(come(s, make([]byte, 60)), 60, false); !ok {
 			t.Fatal("no room")
 		}
 	}
@@ -153,8 +163,8 @@ func TestStoreClear(t *testing.T) {
 func TestStoreAllocatesNothing(t *testing.T) {
 	s := newTestStore(t, 64, 64, 1<<16)
 	if n := testing.AllocsPerRun(1000, func() {
-		a, _ := s.keep(come(s, nil), 60)
-		b, _ := s.pack(s.frame(a))
+		a, _ := s.keep(come(s, nil), 60, false)
+		b, _ := s.pack(s.frame(a), 0)
 		s.retain(b)
 		s.release(a)
 		s.release(b)
@@ -169,7 +179,7 @@ func BenchmarkStorePack(b *testing.B) {
 	frame := make([]byte, 1514)
 	b.SetBytes(1514)
 	for b.Loop() {
-		ref, _ := s.pack(frame)
+		ref, _ := s.pack(frame, 0)
 		s.release(ref)
 	}
 }

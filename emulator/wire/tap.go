@@ -33,17 +33,18 @@ type tapSlot struct {
 	Stage  uint8
 	Kept   uint16
 	Bytes  [tapBytes]byte
-	_      [8]byte
+	Came   int64
 }
 
 func (r *tapRing) on() bool { return atomic.LoadUint64(&r.On) != 0 }
 
-// write adds a fate with the first bytes of its frame.
-func (r *tapRing) write(p link.Packet, c link.Cause, frame []byte) {
+// write adds the fate of a frame that came at came (-1: unknown), with its
+// first bytes.
+func (r *tapRing) write(came link.Time, p link.Packet, c link.Cause, frame []byte) {
 	s := &r.Slots[r.Head%tapSlots]
 	atomic.StoreUint64(&s.Number, 0)
 	s.When, s.Seq, s.Size, s.Mark = int64(p.When), p.Seq, p.Size, uint16(p.Mark)
-	s.Reason, s.Stage = uint8(c.Reason), c.Stage
+	s.Came, s.Reason, s.Stage = int64(came), uint8(c.Reason), c.Stage
 	s.Kept = uint16(copy(s.Bytes[:], frame))
 	atomic.StoreUint64(&s.Number, r.Head+1)
 	atomic.StoreUint64(&r.Head, r.Head+1)
@@ -54,6 +55,7 @@ func (r *tapRing) write(p link.Packet, c link.Cause, frame []byte) {
 // Ref means nothing here.
 type Record struct {
 	link.Fate
+	Came  link.Time // its arrival as the emulator was told it; -1 if unknown
 	Bytes []byte
 }
 
@@ -98,6 +100,7 @@ func (s *tapSlot) record() Record {
 			Packet: link.Packet{When: link.Time(s.When), Seq: s.Seq, Body: link.Body{Size: s.Size, Mark: link.Mark(s.Mark)}},
 			Cause:  link.Cause{Reason: link.Reason(s.Reason), Stage: s.Stage},
 		},
+		Came:  link.Time(s.Came),
 		Bytes: s.Bytes[:min(s.Kept, tapBytes)],
 	}
 }

@@ -22,7 +22,7 @@ func TestTapRing(t *testing.T) {
 	r := &e.page.Taps[link.Up]
 	frame := bytes.Repeat([]byte{7}, 500)
 	for i := range 10 {
-		r.write(link.Packet{When: link.Time(i), Seq: uint64(i), Body: link.Body{Size: 500}}, link.Cause{Reason: link.Random, Stage: 2}, frame)
+		r.write(link.Time(i)-1, link.Packet{When: link.Time(i), Seq: uint64(i), Body: link.Body{Size: 500}}, link.Cause{Reason: link.Random, Stage: 2}, frame)
 	}
 	var got []Record
 	next, missed := e.Records(link.Up, 3, func(r Record) bool {
@@ -34,12 +34,12 @@ func TestTapRing(t *testing.T) {
 		t.Fatalf("%d read, next %d, missed %d", len(got), next, missed)
 	}
 	for i, g := range got {
-		if g.Packet.Seq != uint64(i+3) || g.Packet.Size != 500 || g.Cause != (link.Cause{Reason: link.Random, Stage: 2}) || !bytes.Equal(g.Bytes, frame[:tapBytes]) {
+		if g.Packet.Seq != uint64(i+3) || g.Came != link.Time(i+2) || g.Packet.Size != 500 || g.Cause != (link.Cause{Reason: link.Random, Stage: 2}) || !bytes.Equal(g.Bytes, frame[:tapBytes]) {
 			t.Errorf("record %d: %+v", i, g.Fate)
 		}
 	}
 	for i := range tapSlots + 1 {
-		r.write(link.Packet{Seq: uint64(10 + i)}, link.Cause{}, frame[:20])
+		r.write(-1, link.Packet{Seq: uint64(10 + i)}, link.Cause{}, frame[:20])
 	}
 	// 10 + slots + 1 were written, the first 11 are gone; 8 to 10 were not
 	// read yet.
@@ -52,7 +52,7 @@ func TestTapRing(t *testing.T) {
 
 func TestTapAllocatesNothing(t *testing.T) {
 	r, frame := new(tapRing), make([]byte, 1500)
-	if n := testing.AllocsPerRun(1000, func() { r.write(link.Packet{}, link.Cause{}, frame) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { r.write(0, link.Packet{}, link.Cause{}, frame) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func traceCommand() *cobra.Command {
 	return group("trace", "Read and write the files in which others keep the course of a link",
-		traceImportCommand(), traceExportCommand())
+		traceImportCommand(), traceExportCommand(), traceRecordCommand())
 }
 
 // formats are those that import reads.
