@@ -58,6 +58,7 @@ type Recorder struct {
 	mu      sync.Mutex
 	armed   bool
 	tap     Tap
+	zero    time.Time // of the run's beginning, at the last look
 	ways    [2]roll
 	trigger Trigger
 	fires   func(why string)
@@ -148,12 +149,20 @@ func (r *Recorder) take() (why string, fires func(string)) {
 		return "", nil
 	}
 	// Run time to time of day: both are read now.
-	zero := r.Now().Add(-time.Duration(tap.RunTime()))
+	ran := tap.RunTime()
+	zero := r.Now().Add(-time.Duration(ran))
+	timeOf := func(t link.Time) time.Time {
+		if t > ran && !r.zero.IsZero() { // of the run before this one
+			return r.zero.Add(time.Duration(t))
+		}
+		return zero.Add(time.Duration(t))
+	}
 	for _, w := range link.Ways {
-		if said := r.read(tap, w, zero); said != "" {
+		if said := r.read(tap, w, timeOf); said != "" {
 			why = said
 		}
 	}
+	r.zero = zero
 	if why == "" || r.fires == nil {
 		return "", nil
 	}
@@ -173,14 +182,14 @@ func (r *Recorder) follow(tap Tap) {
 	}
 }
 
-func (r *Recorder) read(tap Tap, w link.Way, zero time.Time) (why string) {
+func (r *Recorder) read(tap Tap, w link.Way, timeOf func(link.Time) time.Time) (why string) {
 	roll := &r.ways[w]
 	if told := tap.Tapped(w); told > roll.next+perLook {
 		roll.missed += told - perLook - roll.next
 		roll.next = told - perLook
 	}
 	next, missed := tap.Fates(w, roll.next, func(came link.Time, f link.Fate, b []byte) bool {
-		roll.add(zero.Add(time.Duration(f.Packet.When)), came, f, b)
+		roll.add(timeOf(f.Packet.When), came, f, b)
 		if said := r.trigger.met(f); said != "" {
 			why = said
 		}

@@ -42,7 +42,8 @@ func TestRecordingOfARun(t *testing.T) {
 	profile := write(t, "recorded.toml", recordedProfile)
 	s, r := udp(t, l.Name+"-a", "10.77.0.1:5559"), udp(t, l.Name+"-b", "10.77.0.2:5559")
 	file := func(name string) string { return filepath.Join(t.TempDir(), name) }
-	measured(t, func() string { // a box that was not looked after may have missed frames, and says so
+	time.Sleep(300 * time.Millisecond) // until the box records
+	measured(t, func() string {        // a box that was not looked after may have missed frames, and says so
 		must(t, "apply", "--lab", l.Name, "--seed", "7", "--new-run", profile)
 		stop := make(chan struct{})
 		go offer(s, r.LocalAddr(), 6e6, stop)
