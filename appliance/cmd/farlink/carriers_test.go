@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"farlink/appliance"
+	"farlink/pep/bundle"
+)
+
+// A lab of two carriers is walked as docs/multipath.md has it: a transfer over
+// both, modes and schedulers changed by the command, shown by it; nothing
+// stays.
+func TestLabCarriers(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--carriers", "lte/skt-constant,lte/kt-constant", "--seed", "3")
+	if l.NsDevice != l.Name+"-d" || l.NsServer != l.Name+"-s" {
+		t.Errorf("%+v", l)
+	}
+	server := exec.Command("ip", "netns", "exec", l.NsServer, "python3", "-c", `
+import socket
+l = socket.create_server(("10.79.0.2", 8080))
+while True:
+    c, _ = l.accept()
+    n = 0
+    while b := c.recv(65536): n += len(b)
+    c.sendall(str(n).encode())
+    c.close()`)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { server.Process.Kill(); server.Wait() }()
+	const client = `
+import socket, sys, time
+for i in range(50):
+    try:
+        c = socket.create_connection(("10.79.0.2", 8080), 10)
+        break
+    except ConnectionRefusedError: time.sleep(0.1)
+c.sendall(bytes(3_000_000))
+c.shutdown(socket.SHUT_WR)
+print(c.recv(100).decode())`
+	state := func() (s appliance.MultipathState) {
+		t.Helper()
+		out := must(t, "multipath", "status", "--lab", l.Name, "--json")
+		if err := json.Unmarshal([]byte(out), &s); err != nil {
+			t.Fatalf("%v in %s", err, out)
+		}
+		return s
+	}
+	opened := uint64(0)
+	for _, c := range []struct {
+		set   []string
+		shows string
+		all   bool // over both paths
+	}{
+		{[]string{"lab", "--scheduler", "roundrobin", "--path", "lte/skt-constant=cubic"}, "not MPTCP on the wire", true},
+		{[]string{"wire"}, "linux-default", true},
+		{[]string{"off"}, "mode off", false},
+	} {
+		out := must(t, append([]string{"multipath", "set", "--lab", l.Name}, c.set...)...)
+		if !strings.Contains(out, c.shows) || !strings.Contains(out, "lte/kt-constant") {
+			t.Errorf("set %v prints\n%s", c.set, out)
+		}
+		before := state()
+		if got := strings.TrimSpace(must(t, "lab", "exec", "--name", l.Name, "d", "--", "python3", "-c", client)); got != "3000000" {
+			t.Errorf("set %v: the server had %s bytes", c.set, got)
+		}
+		after := state()
+		for i, p := range after.Paths {
+			// What is not carried over all paths goes by the better one.
+			if used := p.UpBytes-before.Paths[i].UpBytes > 100_000; used != (c.all || p.Best) {
+				t.Errorf("set %v: path %s took %d bytes", c.set, p.Name, p.UpBytes-before.Paths[i].UpBytes)
+			}
+		}
+		if c.all {
+			opened++
+		}
+		if after.Totals.Opened != opened || after.Want.Mode != bundle.Mode(c.set[0]) || after.Totals.Fallbacks != 0 {
+			t.Errorf("set %v: %+v %+v", c.set, after.Want, after.Totals)
+		}
+	}
+	if s := state(); s.Want.Scheduler != "roundrobin" || s.Want.Paths["lte/skt-constant"].Congestion != "cubic" {
+		t.Errorf("what no flag named is not kept: %+v", s.Want)
+	}
+	if status, body := ask(t, l, http.MethodPatch, "/multipath", `{"paths":{"lte/lgu":{}}}`); status != 422 || !strings.Contains(body, "lte/skt-constant, lte/kt-constant") {
+		t.Errorf("an unknown path: %d %s", status, body)
+	}
+	must(t, "lab", "down", "--name", l.Name)
+	if left := traces(t, l.Name, nil); len(left) > 0 {
+		t.Errorf("left of the lab: %v", left)
+	}
+	if out := sh(t, "ls /sys/fs/bpf/farlink-pep 2>/dev/null | grep "+l.Name+" || true"); out != "" {
+		t.Errorf("left of the interception: %s", out)
+	}
+}
+
+// What cannot be is refused before anything is made.
+func TestCarriersMisuse(t *testing.T) {
+	for _, args := range [][]string{
+		{"lab", "up", "--carriers", "9"}, {"lab", "up", "--carriers", "0"}, {"lab", "up", "--carriers", "lte/nobody"}, {"lab", "up", "--carriers", "2", "--pep"},
+		{"multipath", "set", "both"}, {"multipath", "set", "lab", "--path", "x"}, {"multipath", "set"},
+	} {
+		if status := run(args); status != misuse {
+			t.Errorf("%v: status %d, want %d", args, status, misuse)
+		}
+	}
+}
