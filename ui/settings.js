@@ -1,7 +1,10 @@
-// Settings: the profile editor, tokens, the audit log, ports, this browser.
+// Settings: the profile editor, runs, experiments, tokens, network and TLS,
+// ports, the audit log, this browser.
 import { html } from './html.js'
 import { useEffect, useState } from './vendor/hooks.js'
 import { ask, Problem } from './api.js'
+import { Experiments } from './experiments.js'
+import { Network } from './network.js'
 import { actions, attempt, logout, may, note, remember, store, set } from './store.js'
 import { Timeline } from './timeline.js'
 import { t } from './words.js'
@@ -38,8 +41,9 @@ function Editor() {
     await reload()
   })
   const remove = () => attempt(async () => {
+    const { toml } = await ask('GET', path)
     await ask('DELETE', path)
-    note(t('removed', name))
+    note(t('removed', name), { undo: () => attempt(async () => (await ask('PUT', path, toml, { type: 'application/toml' }), await reload())) })
     await reload()
   })
   const [figure, draw] = useState('')
@@ -95,12 +99,19 @@ function Tokens() {
   </section>`
 }
 
+/** Change shows how a thing was before and after a write. @param {{e: import('./types/api.js').Entry}} p */
+function Change({ e }) {
+  if (e.before === undefined && e.after === undefined) return null
+  const text = (/** @type {any} */ v) => (v === undefined ? '–' : JSON.stringify(v))
+  return html` <details><summary>${t('before_after')}</summary><code>${text(e.before)}</code> → <code>${text(e.after)}</code></details>`
+}
+
 function Audit() {
   const [all, keep] = useState(/** @type {import('./types/api.js').Entry[]} */ ([]))
-  useEffect(() => void attempt(async () => keep(await ask('GET', '/audit?limit=100'))), [store.status?.pairs?.[0]?.etag])
+  useEffect(() => void attempt(async () => keep(await ask('GET', '/audit?limit=100'))), [store.status?.pairs?.[0]?.etag, store.notes[store.notes.length - 1]?.id])
   return html`<section class="card wide" aria-labelledby="audit"><h2 id="audit">${t('audit')}</h2>
     <div class="scroll" tabindex="0"><table><thead><tr><th>${t('time')}</th><th>${t('who')}</th><th>${t('what')}</th><th>${t('on')}</th><th>${t('answer')}</th></tr></thead>
-      <tbody>${[...all].reverse().map(e => html`<tr><td>${when(e.time)}</td><td>${e.who}</td><td>${e.what}${e.forced ? ' !' : ''}</td><td>${e.on}</td><td>${e.status}</td></tr>`)}</tbody></table></div>
+      <tbody>${[...all].reverse().map(e => html`<tr><td>${when(e.time)}</td><td>${e.who}</td><td>${e.what}${e.forced ? ' !' : ''}</td><td>${e.on}<${Change} e=${e} /></td><td>${e.status}</td></tr>`)}</tbody></table></div>
   </section>`
 }
 
@@ -124,7 +135,8 @@ export function Settings({ st, session }) {
   return html`<main id="main" class="settings">
     <${Editor} />
     <${Runs} />
-    ${may('admin') && html`<${Tokens} />`}
+    <${Experiments} />
+    ${may('admin') && html`<${Tokens} /><${Network} />`}
     <section class="card" aria-labelledby="box"><h2 id="box">${t('box')}</h2>
       <table><tbody>
         <tr><th scope="row">${t('version')}</th><td>${st.version}</td></tr>

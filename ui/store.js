@@ -22,6 +22,8 @@ export const store = {
   /** @type {Map<string, Series>} */ series: new Map(),
   /** @type {Sample|null} */ sample: null,
   /** @type {import('./types/api.js').PEPState|null} */ pep: null,
+  experiments: /** @type {import('./types/api.js').ExperimentState[]} */ ([]),
+  shipped: /** @type {import('./types/api.js').ShippedExperiment[]} */ ([]),
   flows: { total: 0, flows: /** @type {import('./types/api.js').Split[]} */ ([]) },
   /** @type {import('./types/api.js').MultipathState|null} */ multipath: null,
   pair: '',
@@ -159,6 +161,7 @@ function listen() {
     const e = { id: 0, time: v.time, kind: 'mark', text: v.text, by: v.by }
     set({ events: [...store.events.slice(-499), e] })
   })
+  on('experiment', (/** @type {import('./types/api.js').ExperimentState} */ v) => set({ experiments: [v, ...store.experiments.filter(x => x.id !== v.id)].sort((a, b) => Date.parse(b.begun) - Date.parse(a.begun)) }))
   on('capture', (/** @type {import('./types/api.js').CaptureSaved} */ v) => note(t('pcap_saved', v.why, v.id)))
   on('sample', (/** @type {Sample} */ v) => {
     for (const p of v.pairs) {
@@ -193,6 +196,13 @@ async function put(want, said) {
   })
 }
 
+/** pep changes the proxies, and offers to go back. @param {any} change */
+async function pep(change) {
+  const before = store.pep?.want
+  await ask('PATCH', '/pep' + query(), change)
+  note(t('pep_changed'), { undo: () => attempt(() => ask('PUT', '/pep' + query(), before)) })
+}
+
 export const actions = {
   /** @param {string} name */
   apply: name => put({ mode: 'emulate', profile: name, seed: store.seed || undefined }, t('applied', name)),
@@ -203,15 +213,15 @@ export const actions = {
     return put(want, want.mode === 'bypass' ? t('bypassed') : t('emulating_again'))
   },
   /** @param {string} [duration] */
-  async cut(duration = '5s') {
-    const l = store.status?.lease
-    if (l?.held && !mine() && !confirm(t('cut_anyway', l.holder))) return
-    await attempt(() => ask('POST', '/link/events' + query(), { kind: 'cut', duration }))
-  },
+  cut: (duration = '5s') => attempt(() => ask('POST', '/link/events' + query(), { kind: 'cut', duration })),
   fade: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'fade', db: 6, duration: '30s', ramp: '5s' })),
   handover: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'handover', duration: '100ms' })),
   flap: () => attempt(() => ask('POST', '/link/events' + query(), { kind: 'flap', down: '500ms', up: '2s', count: 5 })),
-  reset: () => attempt(() => ask('POST', '/reset')),
+  reset: () => attempt(async () => {
+    const before = pair().want
+    await ask('POST', '/reset')
+    note(t('was_reset'), { undo: () => attempt(() => ask('PUT', '/link' + query(), before)) })
+  }),
   lease: () =>
     attempt(async () => {
       if (mine()) return void (await ask('DELETE', '/lease'))
@@ -227,9 +237,9 @@ export const actions = {
   pep: () => attempt(async () => {
     const w = store.pep?.want
     const on = w && (w.near || w.far)
-    await ask('PATCH', '/pep' + query(), on ? { enabled: !w.enabled } : { near: true, far: true, enabled: true, handshake: 'deferred', wan: { congestion: 'xlayer' } })
+    await pep(on ? { enabled: !w.enabled } : { near: true, far: true, enabled: true, handshake: 'deferred', wan: { congestion: 'xlayer' } })
   }),
-  noPEP: () => attempt(() => ask('PATCH', '/pep' + query(), { near: false, far: false, enabled: false })),
+  noPEP: () => attempt(() => pep({ near: false, far: false, enabled: false })),
   run: () => attempt(async () => {
     const on = going()
     const id = on?.id || 'run-' + new Date().toISOString().replace(/[-:]|\..*/g, '')

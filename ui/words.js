@@ -30,7 +30,7 @@ const words = {
   shown: ['Shown', '표시'], dismiss: ['Dismiss', '닫기'],
   applied: ['%s applied', '%s 적용됨'], bypassed: ['Frames bypass the link', '프레임이 링크를 우회합니다'], emulating_again: ['Frames pass the link again', '프레임이 다시 링크를 지납니다'],
   hitless: ['no frame lost or reordered', '프레임 손실·순서 변경 없음'], not_hitless: ['frames inside were disturbed', '통과 중인 프레임에 영향'], not_effective: ['not effective', '적용되지 않음'],
-  cut_anyway: ['%s holds the lease. Ask for a cut anyway?', '%s 님이 사용권을 갖고 있습니다. 그래도 차단을 요청할까요?'],
+  was_reset: ['Back to the boot state', '부팅 상태로 되돌렸습니다'], pep_changed: ['Proxies changed', '프록시를 변경했습니다'],
   // strips
   rates: ['Rate', '속도'], queue: ['Queue delay', '대기 지연'], losses: ['Lost frames', '손실 프레임'], lateness: ['Engine lateness p99', '엔진 지연 p99'], cwnd: ['PEP window', 'PEP 윈도'],
   offered: ['offered', '유입'], granted: ['granted', '할당'], delivered: ['delivered', '전달'], total: ['all', '전체'], grant: ['grant', '할당'], window: ['Window', '구간'], way: ['Way', '방향'], time: ['time', '시각'],
@@ -59,6 +59,17 @@ const words = {
   editor: ['Profile editor', '프로파일 편집기'], start_from: ['Start from', '바탕'], save: ['Store', '저장'], remove: ['Remove', '삭제'], stored: ['%s stored', '%s 저장됨'], removed: ['%s removed', '%s 삭제됨'],
   preview: ['Preview', '미리보기'], preview_say: ['Rate, queue and loss of %s over time, in virtual time', '%s의 시간별 속도, 대기, 손실 (가상 시간)'], timeline: ['Timeline', '타임라인'], good: ['No problems.', '문제 없음.'], ports: ['Ports', '포트'], side_a: ['device side', '단말 쪽'], side_b: ['network side', '망 쪽'], box: ['Box', '장비'], version: ['version', '버전'],
   reset_box: ['Reset to the boot state', '부팅 상태로 초기화'], keys_on: ['Single keys act', '단축키 사용'],
+  network_tls: ['Network and TLS', '네트워크와 TLS'], listen: ['Address and port of API and panel', 'API와 패널의 주소와 포트'], allowed_hosts: ['Names of the box (allowed hosts)', '장비 이름 (허용 호스트)'],
+  open_scope: ['Without login', '로그인 없이 허용'], open_none: ['nothing', '없음'], open_read: ['look', '보기'], open_drive: ['look and drive', '보기와 조작'],
+  tls_off: ['off: plain HTTP', '끔: 일반 HTTP'], tls_self: ['certificate made by the box', '장비가 만든 인증서'], tls_own: ['own certificate', '자체 인증서'],
+  apply_settings: ['Apply', '적용'], as_configured: ['As the configuration says', '설정 파일대로'], settings_taken: ['Settings are in force', '설정이 적용되었습니다'],
+  trial: ['On trial, %s left: come in at the new address, or all goes back.', '시험 적용, %s 남음: 새 주소로 접속하지 않으면 되돌아갑니다.'],
+  certificate: ['Certificate', '인증서'], until: ['until %s', '%s까지'], upload_certificate: ['Upload an own certificate', '자체 인증서 올리기'], certificate_pem: ['Certificate (PEM)', '인증서 (PEM)'], key_pem: ['Key (PEM, no passphrase)', '키 (PEM, 암호 없음)'],
+  upload: ['Upload', '올리기'], certificate_taken: ['Certificate kept', '인증서를 저장했습니다'], before_after: ['before → after', '변경 전 → 후'],
+  // experiments
+  experiments: ['Experiments', '실험'], experiment: ['Experiment', '실험'], own_document: ['a document of your own', '직접 작성한 문서'], quick: ['quick: see whether it works', '빠르게: 동작만 확인'], begin: ['Begin', '시작'], stop: ['Stop', '중지'],
+  progress: ['Progress', '진행'], cells_n: ['%s cells', '셀 %s개'], cell_of: ['%s of %s cells', '셀 %s/%s'], passed_of: ['%s of %s passed', '%s/%s 통과'], phase_ended: ['ended', '종료'], phase_stopped: ['stopped', '중지됨'],
+  'problem_no-hosts': ['The configuration names no hosts for traffic of the box itself (pairs.hosts)', '설정 파일에 장비 트래픽용 호스트(pairs.hosts)가 없습니다'],
   // keys
   key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_f: ['fade by 6 dB for 30 s', '30초간 6 dB 페이딩'], key_h: ['hand over, 100 ms', '핸드오버, 100 ms'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
   key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],

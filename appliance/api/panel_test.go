@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,6 +97,56 @@ func TestPanelSecondUser(t *testing.T) {
 		appliance.Reading{Link: "main", Way: "up", Name: "rate_bps", Value: 2e6})
 	web.Text("/ 2 Mbit/s")
 	web.Shot("phone")
+}
+
+// TestPanelSettings changes network and TLS, with what is wrong shown beside
+// it, and looks at tokens and the audit log.
+func TestPanelSettings(t *testing.T) {
+	dir := t.TempDir()
+	d, err := door.Open(dir, appliance.APIConfig{Listen: "127.0.0.1:0", Open: "none", TLS: "off"}, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	b := newBench(t, func(c *Config) { c.State, c.Door = dir, d })
+	web := chromium.Start(t, 1360, 1400)
+	web.Open(b.url + "/#token=" + adminToken)
+	web.Text("EMULATING")
+	web.Do(`location.hash = '#/settings'`)
+	web.Text("NETWORK AND TLS")
+	enter := func(name, text string) {
+		web.Until("a field "+name, `!!document.querySelector('[name=`+name+`]')`)
+		web.Do(`{ const x = document.querySelector('[name=` + name + `]'); x.value = '` + text + `'; x.dispatchEvent(new Event('input', {bubbles: true})) }`)
+	}
+	enter("listen", "nowhere")
+	enter("hosts", "bench-3.lab.example, http://x")
+	b.ask(driveToken, "PATCH", "/api/v1/link", `{"seed":9}`) // the page is drawn anew
+	web.Text("seed 9")
+	web.Click("Apply")
+	web.Text("an IP address of the machine and a port")
+	web.Text("a name without scheme and port")
+	enter("listen", "127.0.0.1:0")
+	enter("hosts", "bench-3.lab.example")
+	web.Click("Apply")
+	web.Text("Settings are in force")
+	if got := d.Allowed(); len(got) != 1 || got[0] != "bench-3.lab.example" {
+		t.Errorf("allowed: %v", got)
+	}
+	enter("tls", "own")
+	web.Click("Apply")
+	web.Text("upload one first")
+	web.Do(`{
+		const give = (name, text) => { const f = new DataTransfer(); f.items.add(new File([text], 'x.pem')); document.querySelector('input[name=' + name + ']').files = f.files }
+		document.querySelector('#network').closest('section').querySelector('details').open = true
+		give('certificate', 'no certificate'); give('key', 'no key')
+	}`)
+	web.Do(`document.querySelector('input[name=key]').form.querySelector('button').click()`)
+	web.Text("PEM that begins with -----BEGIN CERTIFICATE-----")
+	web.Do(`[...document.querySelectorAll('summary')].filter(s => s.innerText.includes('before')).at(0).click()`)
+	web.Shot("settings")
+	if got := web.Complaints(); len(got) > 0 && !strings.Contains(strings.Join(got, ""), "422") {
+		t.Errorf("the page complained: %s", strings.Join(got, "\n"))
+	}
 }
 
 // TestPanelAccessible has axe-core look at every page, light and dark.
