@@ -14,11 +14,11 @@ import (
 	"farlink/appliance/lab"
 )
 
-// TestKilledAtRandom kills the daemon at random instants of its start and its
+// TestCase22KilledAtRandom kills the daemon at random instants of its start and its
 // life. Each time the pair passes frames, and in the end, after one clean
 // stop, the ports are as they were before the first start. FARLINK_KILLS says
 // how often (docs of the benchmark use 1000).
-func TestKilledAtRandom(t *testing.T) {
+func TestCase22KilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv("FARLINK_KILLS"))
 	if err != nil {
