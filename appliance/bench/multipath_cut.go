@@ -46,12 +46,13 @@ func (o *outcome) lose(ctx context.Context, l *carriers.Lab, told bool) error {
 	}
 	resets := l.Router.Stats().Resets
 	link := func(up bool) error {
-		if err := l.Cut(1, !up); err != nil || !told {
-			return err
+		cut := make(chan error, 1)
+		go func() { cut <- l.Cut(1, !up) }()
+		if told { // in the same instant
+			l.Router.SetLink(1, up)
+			l.Proxy.SetLink(1, up)
 		}
-		l.Router.SetLink(1, up)
-		l.Proxy.SetLink(1, up)
-		return nil
+		return <-cut
 	}
 	if err := link(false); err != nil {
 		return err
