@@ -58,6 +58,13 @@ func TestMeasuresOnABridge(t *testing.T) {
 	if err != nil || f.Sent < 2000 || f.Received < f.Sent || f.Received > f.Sent+10 {
 		t.Errorf("flood: %v, %+v; want the asked 2000 and a few of the stack, none lost", err, f)
 	}
+	if err := Do(l.Box, func() error { return poll(l.PortB) }); err != nil {
+		t.Fatal(err)
+	}
+	f, err = Flood(l.B, l.A, FloodOptions{Rate: 20000, Most: 2000, For: 300 * time.Millisecond, Driver: true})
+	if err != nil || f.Sent != 2000 || f.Received < f.Sent || f.Received > f.Sent+10 || f.For < 90*time.Millisecond {
+		t.Errorf("flood by the driver: %v, %+v; want the asked 2000 in 100 ms or more, none lost", err, f)
+	}
 	tr, err := TCP(l.A, l.B, 200*time.Millisecond)
 	if err != nil || tr.Mbits() < 50 {
 		t.Errorf("TCP: %v, %.0f Mbit/s", err, tr.Mbits())
