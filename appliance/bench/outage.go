@@ -39,7 +39,7 @@ func outage(ctx context.Context, b *Bench, times int, name string, bound float64
 	defer r.Close()
 	var gaps []float64
 	for range times {
-		gap, err := r.strike(strike)
+		gap, err := r.strike(strike, time.Duration(bound)*time.Millisecond)
 		if err != nil {
 			return err
 		}
@@ -60,15 +60,16 @@ func outage(ctx context.Context, b *Bench, times int, name string, bound float64
 }
 
 // strike streams frames, strikes at a random instant and returns the ms until
-// one that was sent after it comes.
-func (r *rig) strike(strike func(*rig) error) (float64, error) {
+// one that was sent after it comes; it watches for twice as long as that may
+// take, and a little.
+func (r *rig) strike(strike func(*rig) error, most time.Duration) (float64, error) {
 	type result struct {
 		s   netlab.Streamed
 		err error
 	}
 	done := make(chan result, 1)
 	go func() {
-		s, err := netlab.Stream(r.A, r.B, netlab.StreamOptions{Rate: 2000, For: 800 * time.Millisecond})
+		s, err := netlab.Stream(r.A, r.B, netlab.StreamOptions{Rate: 2000, For: 300*time.Millisecond + 2*most})
 		done <- result{s, err}
 	}()
 	time.Sleep(100*time.Millisecond + time.Duration(rand.IntN(100))*time.Millisecond)
