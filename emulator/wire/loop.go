@@ -144,6 +144,7 @@ func (l *loop) model(n uint32) {
 		defer l.lock.drop()
 	}
 	if n > 0 {
+		l.now = nanotime() // after all n were stamped
 		l.receive(n)
 		l.now = nanotime()
 	}
