@@ -2,7 +2,6 @@ package netlab
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -73,13 +72,17 @@ func Probe(from, to End, o ProbeOptions) (Delays, error) {
 	go func() { left <- near.stamps(o, true, stop) }()
 	go func() { came <- far.stamps(o, false, stop) }()
 	frame := probeFrame(o)
+	begun := time.Now()
 	for i := range o.Count {
+		// Some sleeps last longer; the rate stays.
+		if ahead := time.Until(begun.Add(time.Duration(i) * o.Every)); ahead > 0 {
+			time.Sleep(ahead)
+		}
 		binary.BigEndian.PutUint32(frame[len(frame)-4:], uint32(i))
 		if err := sender.Send(frame); err != nil {
 			close(stop)
-			return Delays{}, errors.Join(fmt.Errorf("send probe %d: %w", i, err))
+			return Delays{}, fmt.Errorf("send probe %d: %w", i, err)
 		}
-		time.Sleep(o.Every)
 	}
 	time.AfterFunc(o.Wait, func() { close(stop) })
 	d := Delays{Sent: o.Count}
