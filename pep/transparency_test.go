@@ -76,7 +76,7 @@ var tried = slices.Concat(behaviours, below)
 func prepareEnds(t *testing.T, r *rig) {
 	t.Helper()
 	each := `sysctl -qw net.ipv4.tcp_ecn=1 net.ipv4.tcp_fastopen=3 net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
-		net.ipv4.icmp_ratelimit=0 net.ipv4.icmp_msgs_per_sec=100000 net.ipv6.icmp.ratelimit=0
+		net.ipv4.icmp_ratemask=0 net.ipv6.icmp.ratelimit=0
 	ip netns add BEHIND; ip link add r0 type veth peer name e0 netns BEHIND; ip link set r0 up
 	ip addr add 10.NET.0.1/24 dev r0; ip -6 addr add fdNET::1/64 dev r0 nodad
 	ip route replace 10.NET.0.0/24 dev r0 mtu 1300; ip -6 route replace fdNET::/64 dev r0 metric 256 mtu 1300
@@ -89,11 +89,13 @@ func prepareEnds(t *testing.T, r *rig) {
 	}{
 		{r.A, `ip addr add 10.77.0.4/24 dev a0; ip -6 addr add fd77::4/64 dev a0 nodad preferred_lft 0
 			for n in 81 93 94; do ip route add 10.$n.0.0/24 via 10.77.0.2; ip -6 route add fd$n::/64 via fd77::2; done
+			ip route add blackhole 10.77.0.5/32; ip -6 route add blackhole fd77::5/128
 			for n in 10.77.0.6 fd77::6; do ip neigh replace $n lladdr THERE dev a0; done`},
 		{r.B, `ip route add blackhole 10.77.0.4/32; ip -6 route add blackhole fd77::4/128
 			ip route add unreachable 10.93.0.0/24; ip -6 route add unreachable fd93::/64
 			ip route add prohibit 10.94.0.0/24; ip -6 route add prohibit fd94::/64
 			ip route add 10.80.0.0/24 via 10.77.0.1; ip -6 route add fd80::/64 via fd77::1
+			ip route add blackhole 10.77.0.6/32; ip -6 route add blackhole fd77::6/128
 			for n in 10.77.0.5 fd77::5; do ip neigh replace $n lladdr THERE dev b0; done`},
 	} {
 		behind := netlab.End{Netns: end.at.Netns + "-r", Dev: "e0", IP: net.IPv4(10, byte(80+i), 0, 2), V6: net.ParseIP(fmt.Sprintf("fd%d::2", 80+i))}
