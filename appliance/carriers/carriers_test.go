@@ -90,6 +90,27 @@ func TestTwoOperators(t *testing.T) {
 	}
 }
 
+// What a lab leaves whose process was killed is found and taken away.
+func TestRemove(t *testing.T) {
+	l := up(t, multipath.Config{}, "lte/kt-constant")
+	name := strings.TrimSuffix(l.Box, "-box")
+	if !Left(name) || Left(name+"x") {
+		t.Errorf("left: %v, of another name %v", Left(name), Left(name+"x"))
+	}
+	if err := l.Engine.Close(); err != nil { // as it ends with its parent
+		t.Error(err)
+	}
+	for range 2 { // again is no error
+		if err := Remove(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(l.feedPin()); err == nil || Left(name) {
+		t.Errorf("left after it: %v, feed %v", Left(name), err)
+	}
+	l.Engine, l.feed = nil, nil // what Close would miss
+}
+
 // Device and server see each other's own addresses, IPv4 and IPv6; what is
 // not TCP for the relays is routed by the best carrier.
 func TestTransparent(t *testing.T) {

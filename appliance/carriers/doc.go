@@ -122,7 +122,30 @@ func (l *Lab) make(ctx context.Context, o Options) (err error) {
 }
 
 // feedPin is where the engine tells what the carriers grant.
-func (l *Lab) feedPin() string { return filepath.Join(steer.Root, l.Box+"-feed") }
+func (l *Lab) feedPin() string { return feedOf(l.Box) }
+
+func feedOf(box string) string { return filepath.Join(steer.Root, box+"-feed") }
+
+// Left reports whether there is anything of a lab of this name.
+func Left(name string) bool {
+	for _, ns := range Namespaces(name) {
+		if _, err := os.Stat(filepath.Join("/run/netns", ns)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Remove takes away what a lab has left whose process was killed. What is not
+// there is no error.
+func Remove(name string) error {
+	box := name + "-box"
+	err := errors.Join(wire.Remove(box), netlab.Remove(Namespaces(name)...))
+	if gone := os.Remove(feedOf(box)); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
 
 // window is the rule for all carriers.
 func (l *Lab) window() link.Size {

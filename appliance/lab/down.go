@@ -24,7 +24,11 @@ func Down(ctx context.Context, name string) error {
 		return missing(name)
 	}
 	if _, err := os.Stat(dir(name)); err != nil {
-		return missing(name)
+		if !carriers.Left(name) {
+			return missing(name)
+		}
+		// A command that makes a lab for itself was killed.
+		return errors.Join(end(ctx, inside(namespaces(name)), 2*time.Second), carriers.Remove(name))
 	}
 	pids := daemons(name)
 	err := end(ctx, pids, 15*time.Second)
