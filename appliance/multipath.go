@@ -127,6 +127,8 @@ func (m *carrier) run(ctx context.Context) error {
 	return nil
 }
 
+var errEnded = errors.New("the process has ended")
+
 // session starts the process and follows it until it ends or ctx does.
 func (m *carrier) session(ctx context.Context) error {
 	m.mu.Lock()
@@ -146,9 +148,14 @@ func (m *carrier) session(ctx context.Context) error {
 		case <-ctx.Done():
 			return p.Stop()
 		case <-p.Done():
-			return errors.New("the process has ended")
+			return errEnded
 		case <-look.C:
 			if err := m.look(p); err != nil {
+				select {
+				case <-p.Done(): // which is why it does not answer
+					return errEnded
+				case <-time.After(time.Second):
+				}
 				return errors.Join(err, p.Stop())
 			}
 		}
@@ -186,6 +193,11 @@ func (m *carrier) state() (MultipathState, Carrying) {
 		s.Note = notes[bundle.Off]
 	}
 	s.Paths, s.Connections = append([]bundle.PathState{}, m.paths...), []bundle.Connection{}
+	if len(s.Paths) == 0 { // nobody looks at them
+		for _, p := range m.config.Site.Paths {
+			s.Paths = append(s.Paths, bundle.PathState{Name: p.Name, Link: p.Link})
+		}
+	}
 	if m.process != nil {
 		s.PID, s.Effective = m.process.PID(), true
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -145,7 +146,7 @@ func (l *Lab) stands(ctx context.Context) bool {
 	if answer.StatusCode != http.StatusOK || json.NewDecoder(answer.Body).Decode(&s) != nil || len(s.Pairs) == 0 {
 		return false
 	}
-	if l.NsDevice != "" && len(s.Paths) == 0 {
+	if l.NsDevice != "" && !slices.ContainsFunc(s.Paths, func(p bundle.PathState) bool { return p.Up }) {
 		return false // the relays are being started
 	}
 	w := s.Pairs[0].Word

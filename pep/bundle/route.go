@@ -187,7 +187,8 @@ func (s *Site) routes(c Carriage, v side, up []bool) (all []route) {
 func (s *Site) apply(c Carriage, v side, up []bool) error {
 	return netlab.Do(v.netns, func() error {
 		for _, r := range s.routes(c, v, up) {
-			if err := r.put(); err != nil && up[s.byDev(r.dev, v.near)] {
+			// A link that went down just now is told of by the watch.
+			if err := r.put(); err != nil && up[s.byDev(r.dev, v.near)] && !errors.Is(err, unix.ENETDOWN) {
 				return fmt.Errorf("route by %s in %s: %w", r.dev, v.netns, err)
 			}
 		}

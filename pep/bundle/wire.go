@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
 	"farlink/pep/mptcp"
@@ -130,6 +131,9 @@ func (b *Bundle) endpoint(a netip.Addr, dev string, flags mptcp.Flags, want bool
 	})
 	if err == nil {
 		err = b.manager.Add(e)
+	}
+	if errors.Is(err, unix.EEXIST) { // a process before this one was killed, or somebody made it by hand
+		err = errors.Join(b.manager.Delete(e), b.manager.Add(e))
 	}
 	if err == nil {
 		b.added[a] = e

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"farlink/appliance"
 	"farlink/pep/bundle"
@@ -64,6 +66,23 @@ print(c.recv(100).decode())`
 		out := must(t, append([]string{"multipath", "set", "--lab", l.Name}, c.set...)...)
 		if !strings.Contains(out, c.shows) || !strings.Contains(out, "lte/kt-constant") {
 			t.Errorf("set %v prints\n%s", c.set, out)
+		}
+		if c.set[0] == "wire" { // its relays are killed and started again, with a path down meanwhile
+			pid := state().PID
+			sh(t, "ip -n "+l.NsA+" link set c1 down")
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(15 * time.Second); !state().Effective || state().PID == pid || !state().Paths[1].Up; time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("the relays do not come back: %+v", state())
+				}
+			}
+			sh(t, "ip -n "+l.NsA+" link set c1 up")
+			for end := time.Now().Add(5 * time.Second); !state().Paths[0].Up && time.Now().Before(end); {
+				time.Sleep(20 * time.Millisecond)
+			}
+			opened = 0 // they count anew
 		}
 		before := state()
 		if got := strings.TrimSpace(must(t, "lab", "exec", "--name", l.Name, "d", "--", "python3", "-c", client)); got != "3000000" {
