@@ -53,17 +53,19 @@ func Start(command *exec.Cmd, s Site, c Carriage) (*Process, error) {
 		return nil, fmt.Errorf("socket for the relays: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "bundle")
-	defer theirs.Close()
 	ours := os.NewFile(uintptr(pair[0]), "daemon")
 	conn, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
+		theirs.Close()
 		return nil, fmt.Errorf("socket for the relays: %w", err)
 	}
 	command.ExtraFiles = []*os.File{theirs}
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p := &Process{command: command, conn: conn, decoder: json.NewDecoder(conn), encoder: json.NewEncoder(conn), done: make(chan struct{})}
-	if err := p.spawn(); err != nil {
+	err = p.spawn()
+	theirs.Close() // or its end would not be heard of
+	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start the relays: %w", err)
 	}
