@@ -54,8 +54,7 @@ func (l *line) skip(to link.Time) bool {
 	if n, _ := l.chain.Held(); n > 0 || p.DAMA != nil {
 		return false
 	}
-	way := p.At(l.course.began, to).Effective(l.way)
-	l.become(&way, to)
+	l.become(p.At(l.course.began, to), to)
 	l.course.next = p.Next(l.course.began, to)
 	return true
 }
@@ -67,38 +66,57 @@ func (l *line) due() link.Time { return min(l.chain.Next(), l.course.next) }
 func (l *line) turn(at link.Time, out link.Sink) {
 	l.chain.Run(at, out)
 	p := l.station.profile
-	way := p.At(l.course.began, at).Effective(l.way)
-	l.become(&way, at)
-	l.fade(at)
+	l.become(p.At(l.course.began, at), at)
 	p.Begin(l.course.began, at, func(e *profiles.Entry) { l.act(e, at) })
 	l.course.next = p.Next(l.course.began, at)
 }
 
-// become puts other stages where way has them otherwise; each takes over
-// from the one in its place.
-func (l *line) become(way *profiles.Way, now link.Time) {
+// become puts other stages where p has them otherwise; each takes over from
+// the one in its place. What serves several links changes in its own place.
+func (l *line) become(p *profiles.Profile, now link.Time) {
+	to := formOf(p, l.way)
 	changed := false
 	for at := places - 1; at >= 0; at-- {
-		if !differs(at, &l.now, way) || at == queue && l.served() {
+		if !differs(at, &l.now, &to) || at == queue && l.served() {
 			continue
 		}
 		was := l.stages[at]
-		l.stages[at] = l.station.stage(at, l.way, way)
+		l.stages[at] = l.station.stage(at, l.way, &to)
 		l.takeOver(at, was, -1, now)
 		changed = true
 	}
 	if changed {
 		l.settle(l, now)
 	}
-	l.now = *way
+	l.now = to
 	if changed {
-		l.settled = max(l.settled, now.Add(way.Path.Delay))
+		l.settled = max(l.settled, now.Add(to.Path.Delay))
 		l.chain = link.NewChain(l.stages[:]...)
+	}
+	l.tune(p, now)
+}
+
+// tune gives the medium of the link, and the link's station in it, the
+// settings of p. Those of the medium as a whole are its first link's.
+func (l *line) tune(p *profiles.Profile, now link.Time) {
+	s := l.station
+	if s.ue != nil {
+		s.ue.Weigh(p.Weight)
+		if s.leads {
+			s.ue.Cell().Change(now, *p.LTE)
+		}
+	}
+	if s.terminal == nil || l.way != link.Up {
+		return
+	}
+	s.terminal.Change(now, p.Return(), s.leads)
+	if e := p.DAMA.Station.EsN0; e != 0 {
+		s.terminal.Fade(now, e-s.profile.Fading(l.course.began, now))
 	}
 }
 
-// served reports whether a medium serves the way, which a timeline does not
-// change.
+// served reports whether a medium serves the way, whose stage is the link's
+// place in it.
 func (l *line) served() bool {
 	s := l.station.profile.Server(l.way)
 	return s == "lte" || s == "dama"
@@ -151,19 +169,8 @@ func (l *line) inherit(was *line, now link.Time) {
 		return
 	}
 	l.course.began = was.course.began
-	way := p.At(l.course.began, now).Effective(l.way)
-	l.become(&way, now)
-	l.fade(now)
+	l.become(p.At(l.course.began, now), now)
 	l.course.next = p.Next(l.course.began, now)
-}
-
-// fade tells a terminal of a return carrier how it is received.
-func (l *line) fade(at link.Time) {
-	s := l.station
-	if s.terminal == nil || l.way != link.Up || s.profile.DAMA.Station.EsN0 == 0 {
-		return
-	}
-	s.terminal.Fade(at, s.profile.DAMA.Station.EsN0-s.profile.Fading(l.course.began, at))
 }
 
 // arm starts the timelines that wait for a packet like this one on link i.

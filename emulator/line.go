@@ -14,6 +14,7 @@ type station struct {
 	sky      link.Draw    // weather and satellites: of the medium
 	ue       *lte.UE
 	terminal *dama.Station
+	leads    bool // the medium is as this link's profile has it
 }
 
 // medium is what stations share: a cell, a return carrier, a sky.
@@ -28,7 +29,7 @@ type medium struct {
 type line struct {
 	station *station
 	way     link.Way
-	now     profiles.Way // as the stages are
+	now     form // as the stages are
 	stages  [places]link.Stage
 	chain   *link.Chain
 	course  course
@@ -62,7 +63,7 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 	}
 	if s.Profile.LTE != nil {
 		if m.cell == nil {
-			m.cell = lte.NewCell(*s.Profile.LTE, link.NewDraw(m.seed, "cell"))
+			m.cell, st.leads = lte.NewCell(*s.Profile.LTE, link.NewDraw(m.seed, "cell")), true
 		}
 		st.ue = m.cell.UE(s.Profile.Weight)
 	}
@@ -73,7 +74,7 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.carrier = c
+			m.carrier, st.leads = c, true
 		}
 		st.terminal = m.carrier.Station(config.Station, draw.Sub("terminal"))
 	}
@@ -83,7 +84,7 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 // newLine returns way w of a link. Its timeline begins at 0 unless it waits
 // for a packet, or takes over from another.
 func newLine(w link.Way, s *station) *line {
-	l := &line{station: s, way: w, now: s.profile.Effective(w), flips: s.draw[w].Sub("flip")}
+	l := &line{station: s, way: w, now: formOf(s.profile, w), flips: s.draw[w].Sub("flip")}
 	l.promise, _ = least(s.profile, w)
 	l.ceiling = ceiling(s.profile, w)
 	for at := range l.stages {

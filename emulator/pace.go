@@ -58,7 +58,7 @@ func (l *line) pace() link.Pace {
 	if c.Loss != (air.LossConfig{}) || c.Middlebox != nil {
 		p.Least = 0
 	}
-	if p.Slack = shuffle(c); c.Reorder != nil { // a frame that lets others past took its time before them
+	if p.Slack = shuffle(&c.Way); c.Reorder != nil { // a frame that lets others past took its time before them
 		p.Slack += 2 * p.Most.Time(largest)
 	}
 	if p.Slack > 0 {
@@ -118,7 +118,7 @@ func shuffle(way *profiles.Way) (d link.Duration) {
 // settle notes that the stages took over from those of was at now: what was
 // on its way then has left when the longer of both delays is over.
 func (l *line) settle(was *line, now link.Time) {
-	longest := max(was.station.profile.Longest(was.way), reach(&was.now), reach(&l.now))
+	longest := max(was.station.profile.Longest(was.way), reach(&was.now.Way), reach(&l.now.Way))
 	l.settled = max(l.settled, was.settled, now.Add(longest))
 }
 

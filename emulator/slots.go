@@ -32,19 +32,31 @@ const (
 // placeNames name them in metrics and captures.
 var placeNames = []string{"gate", "queue", "loss", "corrupt", "path", "reorder", "duplicate", "middlebox"}
 
+// form is all that the stages of a way are made of.
+type form struct {
+	profiles.Way
+	server string // what lets packets out
+	leo    *leo.Config
+	nr     *nr.Config
+}
+
+func formOf(p *profiles.Profile, w link.Way) form {
+	return form{p.Effective(w), p.Server(w), p.LEO, p.NR}
+}
+
 // settings returns what of a way the stage in a place is made of.
-func settings(at place, way *profiles.Way) []any {
+func settings(at place, way *form) []any {
 	switch at {
 	case gate:
 		return []any{way.GateConfig}
 	case queue:
-		return []any{way.Queue, way.Carrier, way.WLAN, way.Delivery, way.Train, way.Trace}
+		return []any{way.Queue, way.Carrier, way.WLAN, way.Delivery, way.Train, way.Trace, way.server, way.leo, way.nr}
 	case loss:
-		return []any{way.Loss, way.Trace}
+		return []any{way.Loss, way.Trace, way.leo}
 	case corrupt:
 		return []any{way.Corrupt}
 	case path:
-		return []any{way.Path, way.Trace}
+		return []any{way.Path, way.Trace, way.leo}
 	case reorder:
 		return []any{way.Reorder}
 	case middlebox:
@@ -54,14 +66,14 @@ func settings(at place, way *profiles.Way) []any {
 }
 
 // differs reports whether the stage in a place is another in way b.
-func differs(at place, a, b *profiles.Way) bool {
+func differs(at place, a, b *form) bool {
 	return !reflect.DeepEqual(settings(at, a), settings(at, b))
 }
 
 // stage returns what stands in a place of way w, nil if nothing does. What
 // queues and carries, and the path, are always there: the packets inside
 // them outlive a change.
-func (s *station) stage(at place, w link.Way, way *profiles.Way) link.Stage {
+func (s *station) stage(at place, w link.Way, way *form) link.Stage {
 	draw := s.draw[w].Sub(placeNames[at])
 	switch at {
 	case gate:
@@ -95,16 +107,16 @@ func (s *station) stage(at place, w link.Way, way *profiles.Way) link.Stage {
 }
 
 // server returns what lets packets out of way w.
-func (s *station) server(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
-	switch s.profile.Server(w) {
+func (s *station) server(w link.Way, way *form, draw link.Draw) link.Stage {
+	switch way.server {
 	case "lte":
 		return s.ue.Bearer(w)
 	case "dama":
 		return s.terminal
 	case "leo":
-		return leo.NewServer(*s.profile.LEO, way.Queue, w, s.sky)
+		return leo.NewServer(*way.leo, way.Queue, w, s.sky)
 	case "nr":
-		return nr.NewServer(*s.profile.NR, way.Queue, w, draw)
+		return nr.NewServer(*way.nr, way.Queue, w, draw)
 	case "wlan":
 		return stage.NewWLAN(*way.WLAN, draw)
 	case "delivery":
@@ -122,8 +134,8 @@ func (s *station) server(w link.Way, way *profiles.Way, draw link.Draw) link.Sta
 }
 
 // air returns what loses packets on the air, nil if nothing does.
-func (s *station) air(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
-	if c := s.profile.LEO; c != nil {
+func (s *station) air(w link.Way, way *form, draw link.Draw) link.Stage {
+	if c := way.leo; c != nil {
 		return leo.NewAir(*c, w, s.sky)
 	}
 	if way.Loss == (air.LossConfig{}) && way.Trace == nil {
@@ -137,8 +149,8 @@ func (s *station) air(w link.Way, way *profiles.Way, draw link.Draw) link.Stage 
 }
 
 // path returns the way through space.
-func (s *station) path(w link.Way, way *profiles.Way, draw link.Draw) link.Stage {
-	if c := s.profile.LEO; c != nil {
+func (s *station) path(w link.Way, way *form, draw link.Draw) link.Stage {
+	if c := way.leo; c != nil {
 		return leo.NewPath(*c, w, s.sky)
 	}
 	p := stage.NewPath(way.Path, draw)

@@ -3,27 +3,46 @@ package profiles
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"farlink/profiles/document"
 )
 
-// settable are the tables under which a timeline may set keys.
-var settable = []string{"down", "up", "geo"}
+// settable are the tables under which a timeline may set keys, and keys.
+var settable = []string{"down", "up", "geo", "leo", "lte", "nr", "dama", "weight"}
+
+// fixed are the keys of a return link that stand for its structure: requests
+// and bursts on their way were laid out by them. PUT and PATCH change them by
+// beginning the carrier anew, with the packets that wait.
+var fixed = []string{"standard", "superframe", "frames", "carriers", "symbol_rate_bd", "waveform", "code_rate", "burst_units", "burst_overhead",
+	"encapsulation", "coding", "hop", "processing", "random_access.slots", "random_access.copies", "logon", "station.window", "station.logon", "station.queue"}
+
+// settled says why a timeline cannot set a key, "" if it can.
+func settled(path string) string {
+	for _, f := range fixed {
+		if within(path, "dama."+f) {
+			return "a key that leaves the structure of the superframe as it is; PUT or PATCH change this one"
+		}
+	}
+	return ""
+}
 
 // reach returns the value at a path of keys, for setting: pointers on the
 // way are copied first, so that what else points there stays as it is. want
 // says what was wanted when there is no such key.
 func reach(v reflect.Value, path string) (target reflect.Value, want string) {
 	keys := strings.Split(path, ".")
-	known := false
-	for _, s := range settable {
-		known = known || keys[0] == s
-	}
-	if !known {
+	if !slices.Contains(settable, keys[0]) {
 		return v, "a key under " + strings.Join(settable, ", ")
 	}
-	for _, key := range keys {
+	if want := settled(path); want != "" {
+		return v, want
+	}
+	for i, key := range keys {
+		if i == 1 && v.Kind() == reflect.Pointer && v.IsNil() {
+			return v, "a table [" + keys[0] + "] in the profile: a timeline changes what there is"
+		}
 		v = own(v)
 		if v.Kind() != reflect.Struct {
 			return v, "a key that has a value of its own"

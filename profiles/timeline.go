@@ -33,8 +33,9 @@ type Entry struct {
 	Ramp link.Duration `toml:"ramp"`
 	Step link.Duration `toml:"step"`
 
-	// Set gives keys under down, up and geo another value:
-	// {"down.queue.rate" = "2Mbit/s"}.
+	// Set gives keys another value: {"down.queue.rate" = "2Mbit/s"}; any
+	// under down, up, geo, leo, lte, nr and dama, and weight, but for lists
+	// and for the structure of a return link's superframe.
 	Set map[string]any `toml:"set"`
 	// Cut lets nothing enter: "down", "up" or "both".
 	Cut string `toml:"cut"`
@@ -255,10 +256,8 @@ func (r *reader) checkTimeline(p *Profile) {
 	for i := range p.Timeline {
 		e, at := &p.Timeline[i], fmt.Sprintf("timeline[%d]", i)
 		e.check(r.Under(at), p)
-		for _, path := range document.SortedKeys(e.Set) {
-			if sound {
-				r.checkSetting(p, at+".set."+path, path, e.Set[path])
-			}
+		if sound {
+			r.checkSettings(p, at+".set", e.Set)
 		}
 	}
 	if p.Arm != nil && len(p.Timeline) == 0 {
@@ -266,25 +265,43 @@ func (r *reader) checkTimeline(p *Profile) {
 	}
 }
 
-// checkSetting checks one value that a timeline sets.
-func (r *reader) checkSetting(p *Profile, at, path string, value any) {
+// checkSettings checks the values that an entry sets, and the profile with all
+// of them.
+func (r *reader) checkSettings(p *Profile, at string, set map[string]any) {
 	q := *p
 	q.Timeline, q.Arm = nil, nil
-	target, want := reach(reflect.ValueOf(&q).Elem(), path)
-	if want != "" {
-		r.Report(at, "unknown key "+fmt.Sprintf("%q", path), want)
-		return
-	}
 	trial := &reader{}
-	trial.Value(path, value, target)
+	for _, path := range document.SortedKeys(set) {
+		target, want := reach(reflect.ValueOf(&q).Elem(), path)
+		switch {
+		case settled(path) != "":
+			r.Report(at+"."+path, fmt.Sprintf("%q, which is laid down for as long as the carrier stands", path), want)
+		case want != "":
+			r.Report(at+"."+path, "unknown key "+fmt.Sprintf("%q", path), want)
+		default:
+			trial.Value(path, set[path], target)
+		}
+	}
 	if len(trial.Problems) == 0 {
 		trial.check(&q)
 	}
 	for _, problem := range trial.Problems {
 		if problem.Level == Error {
-			r.Report(at, problem.Got, problem.Want)
+			r.Report(at+"."+cause(set, problem.Path), problem.Got, problem.Want)
 		}
 	}
+}
+
+// cause returns the key of a set that a problem is about: its own, or the
+// first, where the problem is what others make of it.
+func cause(set map[string]any, path string) string {
+	keys := document.SortedKeys(set)
+	for _, key := range keys {
+		if key == path {
+			return key
+		}
+	}
+	return keys[0]
 }
 
 func (e *Entry) check(report link.Report, p *Profile) {

@@ -2,10 +2,17 @@ package profiles
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"farlink/emulator/dama"
+	"farlink/emulator/leo"
 	"farlink/emulator/link"
+	"farlink/emulator/lte"
+	"farlink/emulator/nr"
+	"farlink/emulator/sat"
 )
 
 func parsed(t *testing.T, doc string) *Profile {
@@ -126,8 +133,11 @@ fade_db = 5.0
 
 func TestTimelineProblems(t *testing.T) {
 	for entry, want := range map[string]string{
-		`set = {"down.queue.rat" = "1Mbit/s"}`:                            `timeline[0].set.down.queue.rat: got unknown key "down.queue.rat", want "rate" (the nearest known key)`,
-		`set = {"lte.prb" = 3}`:                                           `want a key under down, up, geo`,
+		`set = {"down.queue.rat" = "1Mbit/s"}`: `timeline[0].set.down.queue.rat: got unknown key "down.queue.rat", want "rate" (the nearest known key)`,
+		`set = {"lte.prb" = 3}`:                `want a table [lte] in the profile`,
+		`set = {"name" = "x"}`:                 `want a key under down, up, geo, leo, lte, nr, dama, weight`,
+		"set = {\"dama.superframe\" = \"50ms\"}\n[dama.station]\ncra = \"64kbit/s\"\n[up.path]\ndelay = \"250ms\"": `PUT or PATCH change this one`,
+		"set = {\"leo.ground_least\" = \"30ms\"}\n[leo]\ndown = \"9Mbit/s\"\nup = \"9Mbit/s\"":                     `want at least ground_least, 30ms`,
 		`set = {"down.queue" = "1Mbit/s"}`:                                `want a key with a single value`,
 		`set = {"down.queue.rate" = "1"}`:                                 `has no unit`,
 		`set = {"down.loss.probability" = 1.5}`:                           `want a probability`,
@@ -144,5 +154,28 @@ func TestTimelineProblems(t *testing.T) {
 		if len(problems) != 1 || !strings.Contains(problems[0].String(), want) || problems[0].Line == 0 {
 			t.Errorf("%s: %v, want %s", entry, problems, want)
 		}
+	}
+}
+
+// Every key that has a single value can be set, but for what says what the
+// profile is, what it is held against, and the structure of a superframe.
+func TestEveryKeyCanBeSet(t *testing.T) {
+	whole := Profile{Geo: &sat.Geo{}, LEO: &leo.Config{}, LTE: &lte.Config{}, NR: &nr.Config{}, DAMA: &dama.Config{}}
+	refused := 0
+	for _, path := range keysOf("", reflect.TypeFor[Profile]()) {
+		head, _, _ := strings.Cut(path, ".")
+		p := whole
+		_, want := reach(reflect.ValueOf(&p).Elem(), path)
+		switch {
+		case want == "" && !slices.Contains(settable, head):
+			t.Errorf("%s can be set", path)
+		case want != "" && slices.Contains(settable, head) && settled(path) == "" && !strings.Contains(path, "[0]") && !strings.Contains(want, "a table or a list"):
+			t.Errorf("%s cannot be set: want %s", path, want)
+		case settled(path) != "":
+			refused++
+		}
+	}
+	if refused < len(fixed) {
+		t.Errorf("%d keys refused for the structure of the superframe, want %d or more: a name in fixed is wrong", refused, len(fixed))
 	}
 }

@@ -26,6 +26,7 @@ type Station struct {
 	slots   int32          // granted in the present one
 	version uint64
 	sink    losses
+	agreed  StationConfig
 }
 
 // losses is the sink that the waiting room sees: what is lost no longer
@@ -53,7 +54,7 @@ func (c *Carrier) Station(cfg StationConfig, draw link.Draw) *Station {
 	t, terms := c.newTerminal(&cfg)
 	peak := cfg.peak(&c.cfg, &c.encap, cfg.waveform(&c.cfg, c.wave))
 	s := &Station{
-		c: c, id: t.id, wave: cfg.waveform(&c.cfg, c.wave),
+		c: c, id: t.id, agreed: cfg, wave: cfg.waveform(&c.cfg, c.wave),
 		coming: cfg.waveform(&c.cfg, c.wave),
 		room:   queue.NewRoom(cfg.queue(&c.cfg, peak), draw.Sub("queue")),
 	}

@@ -43,29 +43,15 @@ type terminal struct {
 func (c *Carrier) newTerminal(s *StationConfig) (terminal, ncc.Terms) {
 	w := s.waveform(&c.cfg, c.wave)
 	room := c.encap.Room(w.Payload)
+	a, terms := c.terms(s, room)
+	a.window, a.flight = make([]int64, s.Window), make([]int64, c.latency)
 	t := terminal{
-		asker: asker{
-			horizon: int64(s.Horizon),
-			maxRate: int64(s.RBDC),
-			maxVol:  int64(s.VBDC),
-			cra:     int64(s.CRA),
-			least:   muldiv(int64(room), 8e9, int64(c.cfg.Superframe)) + 1,
-			timeout: c.cfg.RBDCTimeout,
-			unit:    1,
-			keep:    c.cfg.Persistence,
-			window:  make([]int64, s.Window),
-			flight:  make([]int64, c.latency),
-		},
-		id: len(c.terminals), room: room,
+		asker: a,
+		id:    len(c.terminals), room: room,
 		ahead:  s.RBDC > 0 && s.Agent == "predict",
 		period: s.Period, piggy: s.Piggy,
 		state: on, byNeed: s.Logon == "traffic",
 		leave: uint64(s.Leave / c.cfg.Superframe),
-	}
-	t.agent, _ = AgentOf(s.Agent)
-	or(&t.horizon, int64(c.latency))
-	if _, useful := c.encap.Cell(); useful != 0 {
-		t.unit = int64(useful)
 	}
 	switch s.Logon {
 	case "traffic":
@@ -73,9 +59,30 @@ func (c *Carrier) newTerminal(s *StationConfig) (terminal, ncc.Terms) {
 	case "begin":
 		t.state = calling
 	}
-	return t, ncc.Terms{
+	return t, terms
+}
+
+// terms returns how a terminal asks by what is agreed with it, and that for
+// the NCC; a slot carries room bytes.
+func (c *Carrier) terms(s *StationConfig, room int) (asker, ncc.Terms) {
+	a := asker{
+		horizon: int64(s.Horizon),
+		maxRate: int64(s.RBDC),
+		maxVol:  int64(s.VBDC),
+		cra:     int64(s.CRA),
+		least:   muldiv(int64(room), 8e9, int64(c.cfg.Superframe)) + 1,
+		timeout: c.cfg.RBDCTimeout,
+		unit:    1,
+		keep:    c.cfg.Persistence,
+	}
+	a.agent, _ = AgentOf(s.Agent)
+	or(&a.horizon, int64(c.latency))
+	if _, useful := c.encap.Cell(); useful != 0 {
+		a.unit = int64(useful)
+	}
+	return a, ncc.Terms{
 		Weight: s.Weight, Limit: c.grid.Limit(), Payload: room,
-		CRA: int64(s.CRA), RBDC: t.maxRate, VBDC: t.maxVol, FCA: s.FCA,
+		CRA: int64(s.CRA), RBDC: a.maxRate, VBDC: a.maxVol, FCA: s.FCA,
 	}
 }
 

@@ -18,6 +18,7 @@ type Cell struct {
 	load    background
 	metrics metrics
 	sizes   [2]sizes
+	changed link.Time // when the configuration last was
 }
 
 // sizes are the transport blocks of a way in bits, all layers together, by

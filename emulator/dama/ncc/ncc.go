@@ -95,6 +95,15 @@ func (c *Centre) Tune(id, payload int) {
 	a.cra = c.slots(a.CRA, payload)
 }
 
+// Agree changes what is agreed with the terminal; what it is owed goes on within
+// that.
+func (c *Centre) Agree(id int, t Terms) {
+	a := &c.accounts[id]
+	a.Terms = t
+	a.rate, a.volume = min(a.rate, t.RBDC), min(a.volume, t.VBDC)
+	c.Tune(id, a.Payload)
+}
+
 // Admit logs the terminal on or off; logged off, nothing is owed to it.
 func (c *Centre) Admit(id int, on bool) {
 	a := &c.accounts[id]
