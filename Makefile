@@ -49,12 +49,13 @@ vendor: ## the panel's libraries, again from the npm registry (needs npm; the bu
 	ui/vendor.sh
 
 .PHONY: check
-check: ## what CI checks beside the tests: format, vet, generated files up to date, fuzzing
+check: ## what CI checks beside the tests: format, vet, generated files up to date, known vulnerabilities, fuzzing
 	@scripts/need go generate
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet $(TAGS) ./...
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat || { echo "generated files differ from the committed ones"; exit 1; }
+	scripts/vulnerabilities
 	scripts/fuzz $(or $(FUZZTIME),10s)
 
 .PHONY: clean

@@ -71,8 +71,7 @@ var capabilities = []struct {
 }{
 	{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN", "set ports, attach XDP"},
 	{unix.CAP_NET_RAW, "CAP_NET_RAW", "AF_XDP sockets"},
-	{unix.CAP_BPF, "CAP_BPF", "load programs"},
-	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "mount bpffs, enter namespaces"},
+	{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "load programs, mount bpffs, enter namespaces"},
 }
 
 func privileges() Finding {

@@ -1,6 +1,7 @@
 package split
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 // stands reports whether the namespaces and veths of the path are there, all
@@ -50,6 +52,17 @@ func makeNetns(name string) error {
 		}
 		return ns.Close()
 	})
+}
+
+// deleteNetns deletes a named namespace. A daemon in a mount namespace of its
+// own (systemd's sandbox) that was killed took the mount with it, and left a
+// plain file by that name.
+func deleteNetns(name string) error {
+	err := netns.DeleteNamed(name)
+	if errors.Is(err, unix.EINVAL) {
+		return os.Remove(filepath.Join("/run/netns", name))
+	}
+	return err
 }
 
 // in runs f in a named namespace.

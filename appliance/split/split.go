@@ -20,7 +20,6 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 
 	"farlink/emulator/link"
 	"farlink/emulator/wire/steer"
@@ -348,7 +347,7 @@ func Remove(name string) error {
 			os.Remove(dir) // the last path takes the directory along
 		}
 		// With the namespace go the veths, and their peers.
-		if err := netns.DeleteNamed(s.netns); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := deleteNetns(s.netns); err != nil && !errors.Is(err, os.ErrNotExist) {
 			all = errors.Join(all, fmt.Errorf("delete namespace %s: %w", s.netns, err))
 		}
 	}
