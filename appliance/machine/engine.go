@@ -177,6 +177,12 @@ func (e *wireEngine) Close() error {
 		return nil
 	default:
 	}
+	if fallen(e.Stats()) {
+		e.kill() // it would not hear that it is to end
+		<-e.Done()
+		_ = e.Engine.Close()
+		return nil
+	}
 	err := e.Engine.Close()
 	e.kill()
 	return err
@@ -194,12 +200,9 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 	out.Floor = floor(r.Floor)
 	out.Figures.Floor = out.Floor.P50
 	for _, w := range link.Ways {
-		way := &s.Ways[w]
-		out.Readings = append(out.Readings, readings(w, way.Probes)...)
-		if at := way.Interval.To; at > 0 && s.Now.Sub(at) > silence {
-			out.Fallen = true
-		}
+		out.Readings = append(out.Readings, readings(w, s.Ways[w].Probes)...)
 	}
+	out.Fallen = fallen(s)
 	out.Checks = e.terms.Load().checks(s, out.Readings)
 	for _, c := range out.Checks {
 		if c.Word == appliance.Broken && c.What != emulator.TermJitter && out.NotEffective == "" {
@@ -207,6 +210,17 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 		}
 	}
 	return out
+}
+
+// fallen reports whether an engine hangs: a way has published nothing for
+// too long.
+func fallen(s wire.Stats) bool {
+	for i := range s.Ways {
+		if at := s.Ways[i].Interval.To; at > 0 && s.Now.Sub(at) > silence {
+			return true
+		}
+	}
+	return false
 }
 
 func floor(f wire.Floor) appliance.Floor {

@@ -25,12 +25,15 @@ func (n *Namespace) Look(name string) (there, carrier bool, speed int) {
 func (n *Namespace) Watch(ctx context.Context, changed func()) error {
 	updates, done := make(chan netlink.LinkUpdate, 16), make(chan struct{})
 	defer close(done)
-	lost := make(chan error, 1)
+	unread := make(chan struct{}, 1)
 	err := netlink.LinkSubscribeWithOptions(updates, done, netlink.LinkSubscribeOptions{
 		Namespace: &n.fd,
-		ErrorCallback: func(err error) {
+		// The library takes no message that has the number of a process:
+		// what somebody asked the kernel to do to an interface, such as to
+		// remove it, has (since Linux 6.2). It is news all the same.
+		ErrorCallback: func(error) {
 			select {
-			case lost <- err:
+			case unread <- struct{}{}:
 			default:
 			}
 		},
@@ -42,8 +45,8 @@ func (n *Namespace) Watch(ctx context.Context, changed func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-lost:
-			return fmt.Errorf("watch interfaces: %w", err)
+		case <-unread:
+			changed()
 		case _, ok := <-updates:
 			if !ok {
 				return errors.New("watch interfaces: the kernel's messages ended")

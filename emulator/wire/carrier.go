@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink"
@@ -11,28 +12,48 @@ import (
 // frames from the engine like any other and its driver throws them away
 // (dev_direct_xmit), so that they would count as sent.
 func (m *machine) watch() error {
+	if m.config.unpinned {
+		return nil // a cable of one's own
+	}
 	m.unwatch = make(chan struct{})
-	changes := make(chan netlink.LinkUpdate, 16)
-	err := netlink.LinkSubscribeWithOptions(changes, m.unwatch, netlink.LinkSubscribeOptions{ListExisting: true})
+	changes, unread := make(chan netlink.LinkUpdate, 16), make(chan struct{}, 1)
+	err := netlink.LinkSubscribeWithOptions(changes, m.unwatch, netlink.LinkSubscribeOptions{
+		// The library takes no message that has the number of a process,
+		// which what somebody asked the kernel to do has.
+		ErrorCallback: func(error) {
+			select {
+			case unread <- struct{}{}:
+			default:
+			}
+		},
+	})
 	if err != nil {
 		return fmt.Errorf("watch the ports' carriers: %w", err)
 	}
+	m.look()
 	go func() {
-		for c := range changes {
-			m.note(c)
+		for there := true; there; m.look() {
+			select {
+			case _, there = <-changes:
+			case <-unread:
+			}
 		}
 	}()
 	return nil
 }
 
-// note takes note of a change of an interface, if it is a port.
-func (m *machine) note(c netlink.LinkUpdate) {
+// look looks whether the ports have a carrier. One that is down says so when
+// it is to send.
+func (m *machine) look() {
 	for i, p := range m.ports {
-		if int(c.Index) != p.Index {
-			continue
+		l, err := netlink.LinkByIndex(p.Index)
+		var missing netlink.LinkNotFoundError
+		switch {
+		case errors.As(err, &missing):
+			m.unplugged[i].Store(true)
+		case err == nil:
+			flags := l.Attrs().RawFlags
+			m.unplugged[i].Store(flags&unix.IFF_UP != 0 && flags&unix.IFF_LOWER_UP == 0)
 		}
-		flags := c.IfInfomsg.Flags
-		gone := c.Header.Type == unix.RTM_DELLINK
-		m.unplugged[i].Store(gone || flags&unix.IFF_UP != 0 && flags&unix.IFF_LOWER_UP == 0)
 	}
 }

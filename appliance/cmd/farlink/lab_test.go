@@ -293,7 +293,8 @@ func TestPortVanishes(t *testing.T) {
 	l := labUp(t)
 	before := state(t, l).Engine.Driver
 	sh(t, "ip -n "+l.Name+"-box link del a1")
-	eventually(t, 5*time.Second, "a fault", func() bool { return state(t, l).Word == appliance.Fault })
+	// The next look for what was missed is after 5 s.
+	eventually(t, 3*time.Second, "a fault", func() bool { return state(t, l).Word == appliance.Fault })
 	eventually(t, 5*time.Second, "the reason", func() bool { return strings.Contains(state(t, l).Why, "port a1") })
 	sh(t, strings.NewReplacer("NAME", l.Name).Replace(`ip -n NAME-box link add a1 type veth peer name a0 netns NAME-a
 		ip netns exec NAME-a ethtool -K a0 tx off >/dev/null
