@@ -84,9 +84,19 @@ func (s *Space) Listen(v4, v6 syscall.Conn) error {
 	return nil
 }
 
-// Counts are what the programs have done since they were loaded.
+// Counts are what the programs have done since they were loaded, in frames
+// unless it says otherwise.
 type Counts struct {
-	Passed, Local, Split, Sent, Dropped, Replayed, Errors, NoListener, OverLimit, FastOpen uint64
+	Passed     uint64 `json:"passed"` // crossed as they came
+	Local      uint64 `json:"local"`  // went to local sockets
+	Split      uint64 `json:"split"`  // connections
+	Sent       uint64 `json:"sent"`   // in the place of an end
+	Dropped    uint64 `json:"dropped"`
+	Replayed   uint64 `json:"replayed"`    // SYNs that had been held
+	Errors     uint64 `json:"errors"`      // ICMP errors about split connections
+	NoListener uint64 `json:"no_listener"` // SYNs that crossed since nobody listened
+	OverLimit  uint64 `json:"over_limit"`  // SYNs that crossed since there were too many connections
+	FastOpen   uint64 `json:"fast_open"`   // SYNs that crossed for their data, or for Fast Open
 }
 
 // Counts reads the counters of all CPUs.

@@ -159,16 +159,16 @@ export interface Cookie {
 }
 
 export interface Counts {
-  Dropped: number
-  Errors: number
-  FastOpen: number
-  Local: number
-  NoListener: number
-  OverLimit: number
-  Passed: number
-  Replayed: number
-  Sent: number
-  Split: number
+  dropped: number
+  errors: number
+  fast_open: number
+  local: number
+  no_listener: number
+  over_limit: number
+  passed: number
+  replayed: number
+  sent: number
+  split: number
 }
 
 export interface Disruption {
