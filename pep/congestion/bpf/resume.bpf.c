@@ -117,7 +117,8 @@ static __always_inline void explore(struct sock *sk, struct private *p, __u32 n)
 	}
 }
 
-/* Observing: what a round without loss has carried, while bytes waited. */
+/* Observing: what a round without loss has carried. Less than what is saved
+ * says something of the path only while bytes wait. */
 static __always_inline void observe(struct sock *sk, struct private *p, __u32 n)
 {
 	struct tcp_sock___resume *tp = tcp(sk);
@@ -125,8 +126,9 @@ static __always_inline void observe(struct sock *sk, struct private *p, __u32 n)
 	if ((__s32)(tp->snd_una - p->round_end) < 0)
 		return;
 	struct saved *s = bpf_map_lookup_elem(&paths, &p->column);
-	if (s && p->round_end && !p->lossy && p->round >= WORTH && waiting(sk)) {
-		s->bytes = (__u64)p->round * tp->mss_cache;
+	__u64 bytes = (__u64)p->round * tp->mss_cache;
+	if (s && p->round_end && !p->lossy && p->round >= WORTH && (!s->at || bytes >= s->bytes || waiting(sk))) {
+		s->bytes = bytes;
 		s->rtt_us = round_trip(sk);
 		s->at = bpf_ktime_get_ns();
 	}
