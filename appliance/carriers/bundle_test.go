@@ -288,7 +288,7 @@ func TestPhone(t *testing.T) {
 	if err := b.Configure(bundle.Carriage{Mode: bundle.Lab}); err == nil {
 		t.Error("mode lab without a near side")
 	}
-	l.configure(t, bundle.Carriage{Mode: bundle.Wire})
+	l.configure(t, bundle.Carriage{Mode: bundle.Wire, Congestion: "reno", Paths: map[string]bundle.PathWant{"lte/kt-constant": {Congestion: "cubic"}}})
 	// What a phone does by itself: a route for each modem, an endpoint for the
 	// second.
 	var manager *mptcp.Manager
@@ -315,6 +315,11 @@ func TestPhone(t *testing.T) {
 	got := l.one(t, "both modems", both)
 	if got.Client.Addr() != at(1, 1) {
 		t.Errorf("the first subflow came from %v, want the phone's way to the servers, %v", got.Client, at(1, 1))
+	}
+	for _, f := range got.Subflows { // each by the route to its own address
+		if want := map[string]string{"lte/skt-constant": "reno", "lte/kt-constant": "cubic"}[f.Path]; f.Congestion != want {
+			t.Errorf("%s has %s, want %s", f.Path, f.Congestion, want)
+		}
 	}
 	if seen := <-l.seen; seen != c.LocalAddr().String() {
 		t.Errorf("the server saw %s, the phone is %s", seen, c.LocalAddr())

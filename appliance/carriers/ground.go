@@ -59,6 +59,7 @@ type Carried struct {
 	Name string
 	Link string    // of the box
 	Rate link.Rate // at best
+	RTT  link.Duration
 }
 
 // NewGround lays the ground called name, at most 11 characters and unique on
@@ -102,7 +103,7 @@ func (g *Ground) lay(carriers []Carried) error {
 		}
 	}
 	for i, c := range carriers {
-		p := bundle.Path{Name: c.Name, Link: c.Link, Rate: c.Rate, NearDev: device(i), FarDev: device(i), Near: at(i, 1), Far: at(i, 2), Near6: at6(i, 1), Far6: at6(i, 2)}
+		p := bundle.Path{Name: c.Name, Link: c.Link, Rate: c.Rate, RTT: c.RTT, NearDev: device(i), FarDev: device(i), Near: at(i, 1), Far: at(i, 2), Near6: at6(i, 1), Far6: at6(i, 2)}
 		g.Site.Paths = append(g.Site.Paths, p)
 		for side, e := range []netlab.End{g.Lab.A, g.Lab.B} {
 			if err := e.Do(func() error { return modem(e.Dev, i, side+1) }); err != nil {

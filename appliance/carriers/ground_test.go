@@ -46,7 +46,7 @@ func settle(t *testing.T, names ...string) *land {
 		if err != nil {
 			t.Fatal(err)
 		}
-		carriers = append(carriers, Carried{Name: name, Link: fmt.Sprint("carrier", i+1), Rate: d.Profile.Expect.Up})
+		carriers = append(carriers, Carried{Name: name, Link: fmt.Sprint("carrier", i+1), Rate: d.Profile.Expect.Up, RTT: d.Profile.Expect.RTT})
 	}
 	var err error
 	if l.Ground, err = NewGround(fmt.Sprintf("mg%x", rand.Uint32N(1<<24)), 0, carriers); err != nil {

@@ -51,7 +51,7 @@ func (o Options) ground() (all []carriers.Carried, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c := carriers.Carried{Name: profile, Link: appliance.MainLink, Rate: d.Profile.Expect.Up}
+		c := carriers.Carried{Name: profile, Link: appliance.MainLink, Rate: d.Profile.Expect.Up, RTT: d.Profile.Expect.RTT}
 		if i > 0 {
 			c.Link = fmt.Sprint("carrier", i+1)
 		}
@@ -84,8 +84,8 @@ func bundleConfig(b *strings.Builder, s bundle.Site) {
 		n.Netns, n.LAN, n.Net, n.Net6, n.Intercept, n.Devices, n.Router, n.Pins)
 	fmt.Fprintf(b, "\n[multipath.site.far]\nnetns = %q\nlan = %q\n", s.Far.Netns, s.Far.LAN)
 	for _, p := range s.Paths {
-		fmt.Fprintf(b, "\n[[multipath.site.path]]\nname = %q\nlink = %q\nnear_dev = %q\nfar_dev = %q\nnear = %q\nfar = %q\nnear6 = %q\nfar6 = %q\nrate = %q\n",
-			p.Name, p.Link, p.NearDev, p.FarDev, p.Near, p.Far, p.Near6, p.Far6, p.Rate)
+		fmt.Fprintf(b, "\n[[multipath.site.path]]\nname = %q\nlink = %q\nnear_dev = %q\nfar_dev = %q\nnear = %q\nfar = %q\nnear6 = %q\nfar6 = %q\nrate = %q\nrtt = %q\n",
+			p.Name, p.Link, p.NearDev, p.FarDev, p.Near, p.Far, p.Near6, p.Far6, p.Rate, p.RTT)
 	}
 	fmt.Fprintf(b, "\n[multipath.boot]\nmode = \"lab\"\n")
 }

@@ -49,8 +49,9 @@ type Bundle struct {
 
 // Open makes a site ready, in mode off.
 func Open(s Site, log *slog.Logger) (b *Bundle, err error) {
-	b = &Bundle{site: s, log: log, config: Carriage{}.withDefaults(), up: make([]bool, len(s.Paths)), seen: make([]sight, len(s.Paths)),
+	b = &Bundle{site: s, log: log, up: make([]bool, len(s.Paths)), seen: make([]sight, len(s.Paths)),
 		heard: map[uint16]bool{}, added: map[netip.Addr]mptcp.Endpoint{}, shelf: congestion.Open(nil)}
+	b.config = Carriage{}.withDefaults(&b.site)
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -190,7 +191,7 @@ func (b *Bundle) Configure(c Carriage) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.config
-	b.config = c.withDefaults()
+	b.config = c.withDefaults(&b.site)
 	if err := b.put(); err != nil {
 		b.config = before
 		return errors.Join(err, b.put())

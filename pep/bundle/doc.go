@@ -78,7 +78,10 @@ type Path struct {
 	Far     netip.Addr `toml:"far" json:"far"`
 	Near6   netip.Addr `toml:"near6" json:"near6,omitzero"`
 	Far6    netip.Addr `toml:"far6" json:"far6,omitzero"`
-	Rate    link.Rate  `toml:"rate" json:"rate,omitempty"` // what it carries at best: the fastest that is up is the best
+	// What it carries at best, and its round trip without queueing: the fastest
+	// path that is up is the best, and both say how much must be in flight.
+	Rate link.Rate     `toml:"rate" json:"rate,omitempty"`
+	RTT  link.Duration `toml:"rtt" json:"rtt,omitempty"`
 }
 
 // Check reports every problem of the site.
@@ -110,8 +113,8 @@ type Carriage struct {
 	Mode       Mode                `toml:"mode" json:"mode" enum:"off,wire,lab" doc:"off routes by one path; wire is MPTCP on the paths; lab is farlink's own relay, which is not MPTCP."`
 	Scheduler  string              `toml:"scheduler" json:"scheduler,omitempty" doc:"Of mode lab: minrtt, roundrobin, redundant, blest, ecf, arrival (when not given). The kernel's own in mode wire." example:"blest"`
 	Congestion string              `toml:"congestion" json:"congestion,omitempty" doc:"Congestion control of the subflows; auto when not given: bbr, and over long round trips of mode lab cubic." example:"bbr"`
-	Window     link.Size           `toml:"window" json:"window,omitempty" doc:"Of mode lab: bytes in flight each way; 8MiB when not given." example:"8MiB"`
-	Buffer     link.Size           `toml:"buffer" json:"buffer,omitempty" doc:"Of mode wire: what a connection may queue; 1MB when not given." example:"600kB"`
+	Window     link.Size           `toml:"window" json:"window,omitempty" doc:"Of mode lab: bytes in flight each way; by the rates and round trips of the paths when not given, at least 8MiB." example:"8MiB"`
+	Buffer     link.Size           `toml:"buffer" json:"buffer,omitempty" doc:"Of mode wire: what a connection may queue; twice what the paths hold by their rates and round trips when not given, 1MB where these are not known." example:"600kB"`
 	Ports      []uint16            `toml:"ports" json:"ports,omitempty" doc:"Ports of servers whose TCP connections are carried over all paths; 80, 443, 5001, 5201 and 8080 when not given."`
 	Paths      map[string]PathWant `toml:"paths" json:"paths,omitempty" doc:"What one path is to do, by name."`
 	Rules      []PathRule          `toml:"rules" json:"rules,omitempty" doc:"Which path takes what is routed; the first that matches. All else takes the best path that is up."`
@@ -138,8 +141,25 @@ const best = "best"
 // DefaultPorts are taken when none are named.
 var DefaultPorts = []uint16{80, 443, 5001, 5201, 8080}
 
-// withDefaults fills in what is not said.
-func (c Carriage) withDefaults() Carriage {
+// Round trips are longer under load: queues of an eNodeB hold that much, and
+// over a satellite BBR keeps two rounds in flight. What a connection of mode
+// wire queues beyond the paths' own is latency, so less is allowed for there.
+const (
+	loaded = 250 * link.Millisecond
+	queued = 50 * link.Millisecond
+)
+
+// holds is the sum of the paths' rates, and the longest round trip.
+func (s *Site) holds() (sum link.Rate, rtt link.Duration) {
+	for _, p := range s.Paths {
+		sum, rtt = sum+p.Rate, max(rtt, p.RTT)
+	}
+	return sum, rtt
+}
+
+// withDefaults fills in what is not said, for a site.
+func (c Carriage) withDefaults(s *Site) Carriage {
+	sum, rtt := s.holds()
 	if c.Mode == "" {
 		c.Mode = Off
 	}
@@ -150,10 +170,13 @@ func (c Carriage) withDefaults() Carriage {
 		c.Congestion = multipath.Auto
 	}
 	if c.Window == 0 {
-		c.Window = 8 << 20
+		c.Window = max(multipath.Window(sum, max(rtt+loaded, 2*rtt)), 8<<20)
 	}
 	if c.Buffer == 0 {
 		c.Buffer = 1e6
+		if sum > 0 && rtt > 0 {
+			c.Buffer = max(2*sum.Bytes(rtt+queued), 128e3)
+		}
 	}
 	if len(c.Ports) == 0 {
 		c.Ports = DefaultPorts
@@ -170,7 +193,7 @@ const mostPorts, mostRules = 16, 40
 
 // Check reports every problem that the configuration has at a site.
 func (c Carriage) Check(s *Site, report link.Report) {
-	d := c.withDefaults()
+	d := c.withDefaults(s)
 	if !slices.Contains(Modes, d.Mode) {
 		report("mode", string(d.Mode), "off, wire or lab")
 	}

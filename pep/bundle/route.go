@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
@@ -201,28 +202,40 @@ func (s *Site) byDev(dev string, near bool) int {
 	return slices.IndexFunc(s.Paths, func(p Path) bool { return p.end(near).dev == dev })
 }
 
-// put makes it one of the calling thread's namespace.
+// put makes it one of the calling thread's namespace. A congestion control is
+// locked: subflows that the other end joins would else get their connection's.
 func (r route) put() error {
 	dev, err := netlink.LinkByName(r.dev)
 	if err != nil {
 		return err
 	}
-	n := &netlink.Route{LinkIndex: dev.Attrs().Index, Table: r.table, Congctl: r.congestion}
-	switch {
-	case r.to.IsValid():
-		n.Dst, n.Scope = network(r.to), netlink.SCOPE_LINK
-		if r.v6 {
-			n.Scope = netlink.SCOPE_UNIVERSE
-		}
-	case r.v6:
-		n.Dst = &net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
-	default:
-		n.Dst = &net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}
+	m := nl.NewRtMsg()
+	m.Family, m.Table, m.Scope = unix.AF_INET, unix.RT_TABLE_UNSPEC, unix.RT_SCOPE_UNIVERSE
+	if r.v6 {
+		m.Family = unix.AF_INET6
+	} else if !r.gateway.IsValid() {
+		m.Scope = unix.RT_SCOPE_LINK
+	}
+	q := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
+	q.AddData(m)
+	q.AddData(nl.NewRtAttr(unix.RTA_TABLE, nl.Uint32Attr(uint32(r.table))))
+	q.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(dev.Attrs().Index))))
+	if r.to.IsValid() {
+		m.Dst_len = uint8(r.to.Bits())
+		q.AddData(nl.NewRtAttr(unix.RTA_DST, r.to.Addr().AsSlice()))
 	}
 	if r.gateway.IsValid() {
-		n.Gw, n.Flags = r.gateway.AsSlice(), int(netlink.FLAG_ONLINK)
+		m.Flags |= unix.RTNH_F_ONLINK
+		q.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.gateway.AsSlice()))
 	}
-	return netlink.RouteReplace(n)
+	if r.congestion != "" {
+		metrics := nl.NewRtAttr(unix.RTA_METRICS, nil)
+		metrics.AddRtAttr(unix.RTAX_LOCK, nl.Uint32Attr(1<<unix.RTAX_CC_ALGO))
+		metrics.AddRtAttr(unix.RTAX_CC_ALGO, nl.ZeroTerminated(r.congestion))
+		q.AddData(metrics)
+	}
+	_, err = q.Execute(unix.NETLINK_ROUTE, 0)
+	return err
 }
 
 // own reports whether a rule of a namespace is one of a bundle's.

@@ -63,7 +63,7 @@ export interface CaptureWish {
 }
 
 export interface Carriage {
-  /** Of mode wire: what a connection may queue; 1MB when not given. */
+  /** Of mode wire: what a connection may queue; twice what the paths hold by their rates and round trips when not given, 1MB where these are not known. */
   buffer?: string
   /** Congestion control of the subflows; auto when not given: bbr, and over long round trips of mode lab cubic. */
   congestion?: string
@@ -77,7 +77,7 @@ export interface Carriage {
   rules?: (PathRule)[]
   /** Of mode lab: minrtt, roundrobin, redundant, blest, ecf, arrival (when not given). The kernel's own in mode wire. */
   scheduler?: string
-  /** Of mode lab: bytes in flight each way; 8MiB when not given. */
+  /** Of mode lab: bytes in flight each way; by the rates and round trips of the paths when not given, at least 8MiB. */
   window?: string
 }
 
