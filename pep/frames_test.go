@@ -43,12 +43,19 @@ func (w *watcher) frames(x *trial) (all []frame) {
 			return all
 		}
 		f, ok := dissect(raw.Bytes)
-		if raw.Outgoing || !ok || len(f.payload) == 0 || f.source != w.port && f.target != w.port {
+		if raw.Outgoing || !ok || len(f.payload) == 0 || f.source != w.port && f.target != w.port || !x.own(f) {
 			continue
 		}
 		f.macs = named(names, raw.Bytes[6:12]) + " to " + named(names, raw.Bytes[:6])
 		all = append(all, f)
 	}
+}
+
+// own says whether a frame is between the trial's ends: what they forward for
+// other trials may have the same port.
+func (x *trial) own(f frame) bool {
+	a, b := net.ParseIP(address(x.a, x.v6)), net.ParseIP(address(x.b, x.v6))
+	return f.from.Equal(a) && f.to.Equal(b) || f.from.Equal(b) && f.to.Equal(a)
 }
 
 func named(names map[string]string, mac net.HardwareAddr) string {
