@@ -1,10 +1,16 @@
 package pep
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"farlink/emulator/link"
+	"farlink/pep/congestion"
 )
 
 // TestFault: what is believed of a rate that steps from 8 to 2 Mbit/s after
@@ -55,5 +61,38 @@ func TestOracle(t *testing.T) {
 	}
 	if mean, _ := o.read(); math.Abs(mean-0.5) > 0.001 {
 		t.Errorf("%v, want 0.5", mean)
+	}
+}
+
+// TestShortLink: nothing new is split over a link of 4 ms, and again over one
+// of 500; a proxy that does not know its link splits.
+func TestShortLink(t *testing.T) {
+	pin := filepath.Join("/sys/fs/bpf", fmt.Sprintf("farlink-test-%x", rand.Uint64()))
+	needsRoot(t)
+	feed, err := congestion.CreateFeed(pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		feed.Close()
+		os.Remove(pin)
+	})
+	r := newRigOf(t, splitAll(), Place{Feed: pin})
+	split := func(want int) {
+		t.Helper()
+		time.Sleep(100 * time.Millisecond) // until the proxy has looked
+		a, b := r.connect(t, false)
+		exchange(t, a, b, "here")
+		if s, err := r.proxy.Status(); err != nil || s.Flows != want {
+			t.Errorf("%d connections are split, %v; want %d", s.Flows, err, want)
+		}
+	}
+	split(1)
+	for i, c := range []struct {
+		rtt  link.Duration
+		want int
+	}{{4 * link.Millisecond, 1}, {500 * link.Millisecond, 2}, {4 * link.Millisecond, 2}} {
+		feed.Tell(0, link.Down, int64(i+1), math.MaxInt64, link.Capacity{Rate: 8 * link.MegabitPerSecond, RTT: c.rtt})
+		split(c.want)
 	}
 }

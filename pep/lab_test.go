@@ -72,7 +72,7 @@ func newRigOf(t *testing.T, c Config, at Place) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Lab: lab, at: Place{Netns: lab.Box, LAN: lab.PortA, WAN: lab.PortB, Pins: filepath.Join("/sys/fs/bpf", name), Older: at.Older, Without: at.Without}}
+	r := &rig{Lab: lab, at: Place{Netns: lab.Box, LAN: lab.PortA, WAN: lab.PortB, Pins: filepath.Join("/sys/fs/bpf", name), Feed: at.Feed, Way: at.Way, Older: at.Older, Without: at.Without}}
 	t.Cleanup(func() {
 		if r.proxy != nil {
 			if err := r.proxy.Stop(); err != nil {

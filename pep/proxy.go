@@ -47,7 +47,10 @@ type Proxy struct {
 	way    link.Way // into which the wan port sends
 	oracle oracle
 	config atomic.Pointer[Config]
-	log    *slog.Logger
+
+	applying sync.Mutex // of config and short
+	short    bool       // the link is, and nothing split
+	log      *slog.Logger
 
 	listeners [2]*net.TCPListener
 	waiting   sync.Map // Ends of a held SYN -> *half that waits for its client
@@ -140,18 +143,49 @@ func (p *Proxy) Configure(c Config) error {
 			p.log.Warn("congestion control is missing, its fallback is used", "name", name, "error", why)
 		}
 	}
+	p.applying.Lock()
+	defer p.applying.Unlock()
+	short := p.isShort(&c)
+	if err := p.enforce(&c, short); err != nil {
+		return err
+	}
+	p.short = short
+	p.config.Store(&c)
+	return nil
+}
+
+// enforce tells the programs what to split: nothing over a short link.
+func (p *Proxy) enforce(c *Config, short bool) error {
 	rules := make([]intercept.Rule, len(c.Rules))
 	for i, r := range c.Rules {
 		rules[i] = r.Rule
 	}
-	err := p.space.Apply(intercept.Settings{
-		Enabled: c.Enabled, Rules: rules, Fallback: c.Handshake, Most: uint32(c.Flows),
+	return p.space.Apply(intercept.Settings{
+		Enabled: c.Enabled && !short, Rules: rules, Fallback: c.Handshake, Most: uint32(c.Flows),
 		Listener: uint16(p.listeners[0].Addr().(*net.TCPAddr).Port), Patience: uint32(c.DialTimeout.Seconds()) + 1,
 	})
-	if err != nil {
-		return err
+}
+
+// isShort reports whether the link of the wan leg has so short a round trip
+// that a split would cost more than it brings. What is not known is not short.
+func (p *Proxy) isShort(c *Config) bool {
+	t := p.feed.Now(congestion.Column(c.WAN.Link, p.way))
+	return t.At != 0 && t.RTT > 0 && t.RTT < c.LeastRTT
+}
+
+// look notices when a link has become short, or is so no more.
+func (p *Proxy) look() error {
+	p.applying.Lock()
+	defer p.applying.Unlock()
+	c := p.config.Load()
+	short := p.isShort(c)
+	if short == p.short {
+		return nil
 	}
-	p.config.Store(&c)
+	if err := p.enforce(c, short); err != nil {
+		return fmt.Errorf("change over for a link of another round trip: %w", err)
+	}
+	p.short = short
 	return nil
 }
 
@@ -220,6 +254,9 @@ func (p *Proxy) tick(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case now := <-every.C:
+			if err := p.look(); err != nil {
+				return err
+			}
 			if n := p.flows.len() + int(p.asking.Load()); n != last || now.Sub(at) >= beat {
 				last, at = n, now
 				if err := p.space.Report(uint32(n)); err != nil {

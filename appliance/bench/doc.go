@@ -126,6 +126,21 @@ func (b *Bench) against(name, unit, peer string, samples, peers []float64, bound
 	b.add(f)
 }
 
+// within adds the ratio of the medians of two interleaved sets of samples, of
+// which less is better.
+func (b *Bench) within(name, unit, peer string, samples, peers []float64, bound float64) {
+	f := Figure{
+		Name: name, Unit: unit, Value: Median(samples), Samples: samples,
+		Peer: peer, PeerAt: Median(peers), PeerAll: peers,
+		Target: fmt.Sprintf("≤ %g × %s", bound, peer), Verdict: Pass,
+	}
+	f.Ratio = f.Value / f.PeerAt
+	if !(f.Ratio <= bound) {
+		f.Verdict = Fail
+	}
+	b.add(f)
+}
+
 // note adds a figure without a target.
 func (b *Bench) note(name, unit string, samples []float64) {
 	b.add(Figure{Name: name, Unit: unit, Value: Median(samples), Samples: samples, Verdict: Info})

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -10,9 +11,17 @@ import (
 func List(w io.Writer, cases []Case) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, c := range cases {
-		fmt.Fprintf(t, "%s\t%s\n", c.Name, about[c.Name])
+		fmt.Fprintf(t, "%s\t%s\n", c.Name, aboutCase(c.Name))
 	}
 	return t.Flush()
+}
+
+// aboutCase is the line of a case, or of the series that it belongs to.
+func aboutCase(name string) string {
+	if line := about[name]; line != "" {
+		return line
+	}
+	return about[strings.TrimRight(name, "-0123456789")]
 }
 
 // about says in a line what each case measures.
@@ -51,11 +60,14 @@ var about = map[string]string{
 	"multipath-wire":      "MPTCP by the kernel over the same carriers",
 	"pep-loss-1":          "a session through proxies over lossy links: part of the loss-limited ideal",
 	"pep-loss-5":          "five of them",
+	"pep-never-worse":     "goodput and pages over random links, proxies beside bypass, five links a case",
 	"pep-rivals":          "xlayer over lossy links, beside split Hybla and Reno alone",
 	"pep-window":          "course of the window over a lossy link",
 	"pep-start":           "proxies: how fast a transfer starts",
 	"pep-step":            "proxies over a rate that steps",
 	"pep-dama":            "proxies over links granted on demand",
+	"pep-feed":            "how late proxies hear of a grant",
+	"pep-fault":           "windows against grant times RTT, with a feed that is right, and wrong",
 	"pep-fair":            "connections that share a proxied link",
 	"pep-relay":           "TCP through a proxy, beside a redirect in the kernel, one stream and ten",
 	"pep-latency":         "what a split adds to a round trip",

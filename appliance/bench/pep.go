@@ -8,9 +8,9 @@ import (
 
 // PEP lists the cases of the proxies.
 func PEP() []Case {
-	return []Case{{"pep-loss-1", pepLoss(1)}, {"pep-loss-5", pepLoss(5)}, {"pep-rivals", pepRivals}, {"pep-window", pepWindow},
-		{"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-fair", pepFair}, {"pep-relay", pepRelay},
-		{"pep-latency", pepLatency}, {"pep-flows", pepFlows}, {"pep-soak", pepSoak}, {"pep-kill", pepKill}}
+	return append([]Case{{"pep-loss-1", pepLoss(1)}, {"pep-loss-5", pepLoss(5)}, {"pep-rivals", pepRivals}, {"pep-window", pepWindow},
+		{"pep-start", pepStart}, {"pep-step", pepStep}, {"pep-dama", pepDAMA}, {"pep-feed", pepFeed}, {"pep-fault", pepFault}, {"pep-fair", pepFair}, {"pep-relay", pepRelay},
+		{"pep-latency", pepLatency}, {"pep-flows", pepFlows}, {"pep-soak", pepSoak}, {"pep-kill", pepKill}}, pepWorseCases()...)
 }
 
 // payload is the part of a full frame that is TCP payload, with timestamps.

@@ -51,6 +51,7 @@ type Told struct {
 	Rate   link.Rate     // of Ethernet frames, granted now, or of late where grants are by the frame
 	Frame  link.Rate     // granted in this frame
 	At     int64         // CLOCK_MONOTONIC ns when it was told; 0 is never
+	NextAt int64         // CLOCK_MONOTONIC ns when the next grant takes effect
 	Most   link.Rate     // the highest that may be granted
 	Demand bool          // granted on demand, long after it
 	Carry  link.Rate     // of what windows are the product; 0 is Rate
@@ -162,6 +163,7 @@ func (f *Feed) Now(column uint32) Told {
 	e := &f.columns[column]
 	return Told{
 		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
+		NextAt: int64(atomic.LoadUint64(&e.nextAt)),
 		Demand: atomic.LoadUint32(&e.demand) == 1,
 		Carry:  link.Rate(8 * atomic.LoadUint64(&e.carry)),
 		Wait:   link.Duration(atomic.LoadUint32(&e.wait)) * link.Microsecond,

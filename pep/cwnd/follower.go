@@ -59,7 +59,7 @@ func (f *Follower) Follow(c link.Capacity, dt, lasting link.Duration) Advice {
 	if lasting <= 0 || lasting >= frameMost {
 		f.told, f.begun = float64(c.Rate), false
 		level := bearable(c, c.Rate.Bytes(levelSteady))
-		return Advice{Told: c.Rate, Level: level, Span: level}
+		return Advice{Told: c.Rate, Level: level, Span: level, Wait: levelSteady}
 	}
 	f.told = approach(f.told, float64(c.Rate), dt, riseFramed, fallFramed)
 	told := link.Rate(f.told)

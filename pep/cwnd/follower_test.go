@@ -24,7 +24,7 @@ func TestFollowSteady(t *testing.T) {
 		{link.Capacity{Rate: 20 * mbit, Room: 1514}, 1514},
 	} {
 		var f Follower
-		want := Advice{Told: c.capacity.Rate, Level: c.level, Span: c.level}
+		want := Advice{Told: c.capacity.Rate, Level: c.level, Span: c.level, Wait: 20 * link.Millisecond}
 		for _, lasting := range []link.Duration{0, link.Second} {
 			if got := f.Follow(c.capacity, link.Millisecond, lasting); got != want {
 				t.Errorf("%+v: %+v, want %+v", c.capacity, got, want)

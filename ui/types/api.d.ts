@@ -513,6 +513,7 @@ export interface PEP {
   flows?: number
   handshake: string
   lan?: Leg
+  least_rtt?: string
   /** A proxy at the device's side. */
   near: boolean
   rules?: (Policy)[]
