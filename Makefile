@@ -56,7 +56,7 @@ check: ## what CI checks beside the tests: format, vet, generated files up to da
 	$(MAKE) --no-print-directory generate
 	@git diff --exit-code --stat || { echo "generated files differ from the committed ones"; exit 1; }
 	scripts/vulnerabilities
-	scripts/fuzz $(or $(FUZZTIME),10s)
+	scripts/fuzz $(or $(FUZZTIME),60s)
 
 .PHONY: clean
 clean: ## remove what the build made

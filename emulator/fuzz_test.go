@@ -18,6 +18,9 @@ func FuzzLink(f *testing.F) {
 		}
 		f.Add(s.Text)
 	}
+	f.Add([]byte("[lte]\nprb = 50\n" + steps("lte.prb = 25", "lte.carriers = 3", "lte.down.shadowing_db = 3.0", "lte.access.grants = \"prescheduled\"", "weight = 3")))
+	f.Add([]byte("[dama.station]\ncra = \"64kbit/s\"\nrbdc_max = \"128kbit/s\"\nes_n0_db = 5.0\n[up.path]\ndelay = \"250ms\"\n" + steps("dama.station.cra = \"32kbit/s\"", "dama.station.es_n0_db = 2.0", "dama.sharing = \"fair\"")))
+	f.Add([]byte("[leo]\ndown = \"12Mbit/s\"\nup = \"6Mbit/s\"\n" + steps("leo.up = \"9Mbit/s\"", "leo.gateway = 500.0")))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		p, _ := profiles.Parse(doc)
 		if p == nil || costly(p) {
