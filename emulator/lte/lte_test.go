@@ -189,6 +189,9 @@ func TestIdleDelay(t *testing.T) {
 		{"SR 80 ms", Config{HARQ: perfect, Access: Access{SRPeriod: 80 * link.Millisecond}}, link.Up, 52, 12, 92, 2.4},
 		{"prescheduled", Config{HARQ: perfect, Access: Access{Grants: "prescheduled"}}, link.Up, 7.5, 7, 8, 0.05},
 		{"DRX 320/10", Config{HARQ: perfect, DRX: drx}, link.Down, 7.5 + 150.2, 7, 7 + 311, 8},
+		{"DRX 160/10", Config{HARQ: perfect, DRX: cycle(drx, 160, 10)}, link.Down, 7.5 + 70.31, 7, 7 + 151, 4},
+		{"DRX 80/10", Config{HARQ: perfect, DRX: cycle(drx, 80, 10)}, link.Down, 7.5 + 30.63, 7, 7 + 71, 2},
+		{"DRX 40/2", Config{HARQ: perfect, DRX: cycle(drx, 40, 2)}, link.Down, 7.5 + 18.05, 7, 7 + 39, 1},
 		{"promotion, uplink", Config{HARQ: perfect, RRC: RRC{Inactivity: link.Second}}, link.Up, 260 + 4.5, 263, 266, 3},
 		{"promotion, downlink", Config{HARQ: perfect, RRC: RRC{Inactivity: link.Second}}, link.Down, 640 + 260 + 4, 263, 1546, 45},
 		{"BLER 10 %", Config{}, link.Down, 7.5 + 0.886, 7, 200, 0.2},
@@ -199,6 +202,12 @@ func TestIdleDelay(t *testing.T) {
 			t.Errorf("%s: mean %.2f in [%.2f, %.2f] ms, want %.2f ± %.2f in [%.0f, %.0f]", c.name, mean, lo, hi, c.mean, c.tol, c.lo, c.hi)
 		}
 	}
+}
+
+// cycle is d with another long cycle and time on, in ms.
+func cycle(d DRX, long, on link.Duration) DRX {
+	d.LongCycle, d.OnDuration = long*link.Millisecond, on*link.Millisecond
+	return d
 }
 
 // TestHandover is vector LTE-8: 50 ms at 20 Mbit/s queue 125,000 bytes, none
@@ -275,6 +284,20 @@ func TestShadowing(t *testing.T) {
 	}
 	if r := (product/n - sum/n*sum/n) / variance; math.Abs(r-0.967) > 0.003 {
 		t.Errorf("lag-1 correlation %.4f, want 0.967 ± 0.003", r)
+	}
+}
+
+// Section 3.8 of the reference sheet: correlation of a step and deviation of
+// the innovation at 8 dB and 50 m. Steps here are 0.1 s; those of 1 s are ten.
+func TestShadowingTable(t *testing.T) {
+	for _, v := range []struct{ kmh, seconds, rho, sd float64 }{
+		{3, 1, 0.98347, 1.4485}, {30, 0.1, 0.98347, 1.4485}, {60, 0.1, 0.96722, 2.0316}, {60, 1, 0.71653, 5.5804}, {120, 1, 0.51342, 6.8651},
+	} {
+		c := newChannel(Radio{Shadowing: 8, Speed: v.kmh}.withDefaults(), link.NewDraw(3, "x"))
+		rho := math.Pow(c.rho, v.seconds/0.1)
+		if sd := 8 * math.Sqrt(1-rho*rho); math.Abs(rho-v.rho) > 1e-5 || math.Abs(sd-v.sd) > 1e-3 {
+			t.Errorf("%v km/h, %v s: rho %.5f, innovation %.4f dB, want %.5f and %.4f", v.kmh, v.seconds, rho, sd, v.rho, v.sd)
+		}
 	}
 }
 

@@ -54,6 +54,16 @@ func TestWLANReception(t *testing.T) {
 	}
 }
 
+// Section 4 of the reference sheet: the distances at which 99, 95, 90 and 50 %
+// of the frames are received.
+func TestWLANDistances(t *testing.T) {
+	for metres, want := range map[float64]float64{59.5: 0.99, 75.05: 0.95, 84.95: 0.90, 131.5: 0.50} {
+		if got := wlan(WLANConfig{Distance: metres}).Received(); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%v m: received %.4f, want %.2f", metres, got, want)
+		}
+	}
+}
+
 // TestWLANTries: at 100 m packets take 1.604 tries of 2 ms (1000 B at
 // 4 Mbit/s) and 1.09 in 1000 are given up, each at the end of its seventh.
 func TestWLANTries(t *testing.T) {
