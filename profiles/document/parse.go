@@ -40,7 +40,7 @@ func (r *Reader) TOML(doc []byte) Table {
 		p := Problem{Got: err.Error(), Want: "a TOML document"}
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			p.Place, p.Path = Place{at.Position.Line, at.Position.Col}, at.LastKey
+			p.Place, p.Path = Place{max(1, at.Position.Line), max(1, at.Position.Col)}, at.LastKey // its lines of strings with an end of line begin at 0
 			p.Got = at.Message
 			if p.Got == "" {
 				p.Got = strings.TrimPrefix(err.Error(), "toml: ")
