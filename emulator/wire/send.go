@@ -130,13 +130,13 @@ func (l *loop) push() {
 }
 
 // settle books how late the n frames of a burst left. The kernel transmits
-// them one after the other within the call, so they are spread evenly over
-// its time.
+// them one after the other within the call, so each has an equal share of its
+// time; it is out when most of that is over: what comes before it reaches the
+// port is more than what comes after.
 func (l *loop) settle(n int, before, after int64) {
-	step := (after - before) / int64(n+1)
-	at := before
+	span := after - before
 	for i := range n {
-		at += step
+		at := before + span*int64(4*i+3)/int64(4*n)
 		if l.came[i] > 0 {
 			l.time(l.came[i], at, int(l.of[i]))
 		}
