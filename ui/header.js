@@ -49,7 +49,7 @@ export function Header({ st }) {
       ${st.pairs.map(x => html`<option>${x.name}</option>`)}
     </select>`}
     <span class="state" data-word=${p?.word} role="status"><i aria-hidden="true">${shapes[/** @type {keyof typeof shapes} */ (p?.word)] || ''}</i> ${t(p?.word || 'FAULT')}</span>
-    ${p?.word === 'EMULATING' && html`<span class="verdict" data-word=${p.verdict.word} title=${p.verdict.reason}>${p.verdict.word}</span>`}
+    ${p?.word === 'EMULATING' && html`<span class="verdict" data-word=${p.verdict.word} title=${p.verdict.reason}>${t(p.verdict.word)}</span>`}
     ${main && html`<span class="profile"><b>${main.profile}</b> <span class="dim">#${main.hash} · ${t('seed', main.seed)}</span></span>`}
     ${!store.online && html`<span class="bad" role="alert">${t('offline')}</span>`}
     <span class="grow"></span>

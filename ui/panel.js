@@ -10,7 +10,7 @@ import { Proxies } from './proxies.js'
 import { Profiles } from './profiles.js'
 import { Settings } from './settings.js'
 import { Events, Health, Strips } from './strips.js'
-import { begin, may, set, store, subscribe } from './store.js'
+import { actions, begin, may, set, store, subscribe } from './store.js'
 import { speak, t } from './words.js'
 import './keys.js'
 
@@ -18,7 +18,7 @@ function Notes() {
   return html`<div class="notes" role="log" aria-live="polite">
     ${store.notes.map(n => html`<p key=${n.id} class=${n.bad ? 'note badly' : 'note'} role=${n.bad ? 'alert' : undefined}>${n.text}
       ${n.link && html` <a href=${n.link[0]} target="_blank" rel="noopener">${n.link[1]}</a>`}
-      ${n.undo && html`<button onClick=${() => (n.undo?.(), set({ notes: store.notes.filter(x => x !== n) }))}>${t('undo')} <kbd>Z</kbd></button>`}
+      ${n.undo && html`<button onClick=${() => actions.undo(n)}>${t('undo')} <kbd>Z</kbd></button>`}
       <button aria-label=${t('dismiss')} onClick=${() => set({ notes: store.notes.filter(x => x !== n) })}>×</button></p>`)}
   </div>`
 }

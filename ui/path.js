@@ -120,7 +120,7 @@ export function Actions() {
     <${Act} label=${going() ? t('stop_run') : t('start_run')} k="R" write on=${actions.run} pressed=${!!going()} />
     <${Act} label=${t('mark')} k="M" write on=${actions.mark} />
     <${Act} label=${t('report')} on=${actions.report} />
-    <${Act} label=${t('undo')} k="Z" write on=${actions.undo} />
+    <${Act} label=${t('undo')} k="Z" write on=${() => actions.undo()} />
     <${Act} label=${t('copy_curl')} on=${() => copy(asCurl())} />
     <${Act} label=${t('copy_pytest')} on=${() => copy(asPytest())} />
     <${Act} label=${t('csv')} on=${csv} />

@@ -78,10 +78,14 @@ function seriesOf(name) {
   return s
 }
 
+/** What takes the last change back, longer than its note is shown. @type {(() => void)|null} */
+let takeBack = null
+
 let noteID = 0
 /** note shows a line for some seconds. @param {string} text @param {Partial<Note>} [o] */
 export function note(text, o = {}) {
   const n = { id: ++noteID, text, until: Date.now() + 10_000, ...o }
+  if (o.undo) takeBack = o.undo
   set({ notes: [...store.notes.slice(-3), n] })
   setTimeout(() => set({ notes: store.notes.filter(x => x.id !== n.id) }), n.until - Date.now())
 }
@@ -93,6 +97,10 @@ export async function attempt(f) {
   } catch (e) {
     if (!(e instanceof Problem)) throw e
     if (e.status === 401) await begin()
+    if (e.kind === 'leased') {
+      const of = (/** @type {string} */ name) => e.errors.find(x => x.location === 'lease.' + name)?.value
+      return note(t('problem_leased', of('holder'), new Date(of('until')).toLocaleTimeString([], { hour12: false })), { bad: true })
+    }
     const where = e.errors.slice(0, 3).map(x => `${x.location}: ${x.message}`).join('; ')
     note([t(`problem_${e.kind}`, e.message), where].filter(Boolean).join(' — '), { bad: true })
   }
@@ -256,11 +264,13 @@ export const actions = {
     if (id) open(`/api/v1/runs/${id}/report`, '_blank', 'noopener')
     else note(t('no_run'))
   }),
-  undo() {
-    const last = [...store.notes].reverse().find(n => n.undo)
-    if (!last?.undo) return
-    last.undo()
-    set({ notes: store.notes.filter(n => n !== last) })
+  /** undo takes back what a note says, or the last change. @param {Note} [n] */
+  undo(n) {
+    const back = n?.undo || takeBack
+    if (back === takeBack) takeBack = null
+    if (!back) return note(t('nothing_to_undo'))
+    back()
+    set({ notes: store.notes.filter(n => n.undo !== back) })
   },
   freeze: () => set({ frozen: store.frozen === null ? current().end() : null }),
 }

@@ -26,7 +26,7 @@ const words = {
   take_lease: ['Take lease', '사용권 얻기'], give_lease: ['Give lease back', '사용권 반납'], freeze: ['Freeze', '정지'], go_on: ['Go on', '계속'],
   csv: ['CSV', 'CSV'], pcap: ['pcap 30 s', 'pcap 30초'], pcap_armed: ['Frames are kept from now on; ask again for the capture.', '지금부터 프레임을 보관합니다. 다시 누르면 내려받습니다.'],
   pcap_saved: ['Capture saved (%s): %s', '캡처 저장됨 (%s): %s'], key_d: ['download the last 30 s as pcapng', '최근 30초를 pcapng로 저장'], tables: ['Tables', '표'], plots: ['Plots', '그래프'], copy_curl: ['Copy as curl', 'curl로 복사'], copy_pytest: ['Copy as pytest', 'pytest로 복사'],
-  nothing_to_copy: ['Change something first: its request is then copied.', '먼저 변경하면 그 요청이 복사됩니다.'], copied: ['Copied.', '복사했습니다.'], undo: ['Undo', '되돌리기'], help: ['Keys', '단축키'],
+  nothing_to_copy: ['Change something first: its request is then copied.', '먼저 변경하면 그 요청이 복사됩니다.'], copied: ['Copied.', '복사했습니다.'], undo: ['Undo', '되돌리기'], nothing_to_undo: ['Nothing to undo', '되돌릴 것이 없습니다'], help: ['Keys', '단축키'],
   shown: ['Shown', '표시'], dismiss: ['Dismiss', '닫기'],
   applied: ['%s applied', '%s 적용됨'], bypassed: ['Frames bypass the link', '프레임이 링크를 우회합니다'], emulating_again: ['Frames pass the link again', '프레임이 다시 링크를 지납니다'],
   hitless: ['no frame lost or reordered', '프레임 손실·순서 변경 없음'], not_hitless: ['frames inside were disturbed', '통과 중인 프레임에 영향'], not_effective: ['not effective', '적용되지 않음'],
@@ -74,7 +74,7 @@ const words = {
   key_b: ['bypass or emulate', '우회/에뮬레이션'], key_c: ['cut for 5 s', '5초 차단'], key_f: ['fade by 6 dB for 30 s', '30초간 6 dB 페이딩'], key_h: ['hand over, 100 ms', '핸드오버, 100 ms'], key_p: ['flap five times', '플랩 5회'], key_l: ['take or give back the lease', '사용권 얻기/반납'], key_z: ['undo', '되돌리기'], key_r: ['start or stop a run', '시험 시작/종료'], key_m: ['put a mark into the run', '시험에 표시 남기기'],
   key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],
   // problems
-  problem_leased: ['Another holds the lease', '다른 사용자가 사용권을 갖고 있습니다'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],
+  problem_leased: ['%s holds the lease until %s', '다른 사용자가 사용권을 갖고 있습니다: %s, %s까지'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],
   problem_offline: ['The box does not answer', '장비가 응답하지 않습니다'], 'problem_wrong-secret': ['Wrong password, token or code', '비밀번호, 토큰 또는 코드가 틀렸습니다'],
   problem_busy: ['A link event is going on', '링크 이벤트가 진행 중입니다'],
 }

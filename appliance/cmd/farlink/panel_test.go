@@ -42,6 +42,12 @@ func TestPanelOnALab(t *testing.T) {
 	}
 	web.Until("the page shows the delay", `document.querySelector('.way[data-way=up]').innerText.includes('300 ms')`)
 
+	sh(t, "ip netns exec "+l.NsA+" ping -q -c 150 -i 0.01 -s 1200 10.77.0.2")
+	for _, theme := range []string{"light", "dark"} {
+		web.Do(`document.querySelector('header select').value = '` + theme + `'; document.querySelector('header select').dispatchEvent(new Event('change', {bubbles: true}))`)
+		web.Until("the theme", `document.documentElement.dataset.theme === '`+theme+`'`)
+		web.Shot("lab-" + theme)
+	}
 	web.Key("c")
 	web.Text("CUT")
 	web.Until("the cut is over", `document.querySelector('.state').dataset.word === 'EMULATING'`)
