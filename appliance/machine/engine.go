@@ -216,7 +216,7 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 // too long.
 func fallen(s wire.Stats) bool {
 	for i := range s.Ways {
-		if at := s.Ways[i].Interval.To; at > 0 && s.Now.Sub(at) > silence {
+		if s.Now.Sub(s.Ways[i].Interval.To) > silence {
 			return true
 		}
 	}

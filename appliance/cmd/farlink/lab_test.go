@@ -212,6 +212,37 @@ func TestHungEngine(t *testing.T) {
 	}
 }
 
+// An engine that stays hung is ended, by force since it hears nothing, and
+// another takes over: after the 5 s that it is given, not twice that.
+func TestHungEngineIsReplaced(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	pid := state(t, l).Engine.PID
+	syscall.Kill(pid, syscall.SIGSTOP)
+	eventually(t, 9*time.Second, "another engine", func() bool {
+		s := state(t, l)
+		return s.Word == appliance.Emulating && s.Engine.PID != pid && s.Engine.Restarts == 1
+	})
+	if rtt := least(t, ping(t, l, "10.77.0.2", 2)); rtt < 590 {
+		t.Errorf("round trip %v ms, want that of the link", rtt)
+	}
+}
+
+// A daemon that stands still does not disturb the link, and goes on.
+func TestStoppedDaemon(t *testing.T) {
+	t.Parallel()
+	l := labUp(t, "--profile", "geo/qirse-sat")
+	syscall.Kill(l.PID, syscall.SIGSTOP)
+	rtt := least(t, ping(t, l, "10.77.0.2", 2))
+	syscall.Kill(l.PID, syscall.SIGCONT)
+	if rtt < 590 {
+		t.Errorf("round trip %v ms beside a daemon that stands still, want that of the link", rtt)
+	}
+	if s := state(t, l); s.Word != appliance.Emulating || s.Engine.Restarts != 0 {
+		t.Errorf("%s %s, %d restarts", s.Word, s.Why, s.Engine.Restarts)
+	}
+}
+
 func TestClassifierAndNewRun(t *testing.T) {
 	t.Parallel()
 	l := labUp(t)
