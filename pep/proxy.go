@@ -33,6 +33,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/link"
+	"farlink/pep/accept"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
 )
@@ -193,9 +194,10 @@ func (p *Proxy) look() error {
 // interception goes on as a wire.
 func (p *Proxy) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, l := range p.listeners {
-		g.Go(func() error { return p.accept(ctx, l) })
-	}
+	g.Go(func() error {
+		accept.Each(ctx, p.log, "split connection", func(c *net.TCPConn, _ int) { go p.serve(ctx, c) }, p.listeners[:]...)
+		return nil
+	})
 	g.Go(func() error { return p.answer(ctx) })
 	g.Go(func() error { return p.tick(ctx) })
 	g.Go(func() error { return p.tidy(ctx) })
@@ -203,29 +205,11 @@ func (p *Proxy) Run(ctx context.Context) error {
 	g.Go(func() error { return p.compare(ctx) })
 	g.Go(func() error {
 		<-ctx.Done()
-		return errors.Join(p.listeners[0].Close(), p.listeners[1].Close(), p.syns.Close())
+		return p.syns.Close()
 	})
 	err := g.Wait()
 	p.flows.reset()
 	return err
-}
-
-// accept takes connections and relays each.
-func (p *Proxy) accept(ctx context.Context, l *net.TCPListener) error {
-	for {
-		c, err := l.AcceptTCP()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			// Out of descriptors, most likely: the client waits in the
-			// backlog.
-			p.log.Warn("accept a split connection", "error", err)
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		go p.serve(ctx, c)
-	}
 }
 
 // answer asks the far side for every held SYN.

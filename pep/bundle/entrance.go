@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
+	"farlink/pep/accept"
 	"farlink/pep/intercept"
 )
 
@@ -153,9 +154,9 @@ func (r PathRule) intercept() (all []intercept.Rule) {
 func (e *entrance) run(ctx context.Context) {
 	context.AfterFunc(ctx, func() { e.Close() })
 	var all sync.WaitGroup
-	for _, l := range e.listeners {
-		all.Go(func() { e.accept(ctx, l) })
-	}
+	all.Go(func() {
+		accept.Each(ctx, e.log, "multipath: client", func(c *net.TCPConn, _ int) { go e.carry(ctx, c) }, e.listeners[:]...)
+	})
 	all.Go(func() {
 		for {
 			h, err := e.syns.Next()
@@ -240,23 +241,7 @@ func (e *entrance) abandon(at intercept.Ends, c half) {
 	}
 }
 
-// accept takes clients and joins each to what waits for it.
-func (e *entrance) accept(ctx context.Context, l *net.TCPListener) {
-	for {
-		c, err := l.AcceptTCP()
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			// Out of descriptors, most likely: who comes waits.
-			e.log.Warn("multipath: accept a client", "error", err)
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		go e.carry(ctx, c)
-	}
-}
-
+// carry joins a client to what waits for it.
 func (e *entrance) carry(ctx context.Context, client *net.TCPConn) {
 	at := intercept.Ends{Client: addrPort(client.RemoteAddr()), Server: addrPort(client.LocalAddr())}
 	e.mu.Lock()

@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"farlink/pep/accept"
 	"farlink/pep/convert"
 )
 
@@ -44,30 +44,10 @@ const messageTime = 10 * time.Second
 
 // Serve takes clients until ctx ends.
 func (v *Converter) Serve(ctx context.Context, listeners ...*net.TCPListener) error {
-	g, ctx := errgroup.WithContext(ctx)
 	var open sync.WaitGroup
-	for _, l := range listeners {
-		context.AfterFunc(ctx, func() { l.Close() })
-		g.Go(func() error {
-			for {
-				c, err := l.AcceptTCP()
-				if ctx.Err() != nil {
-					return nil
-				}
-				if err != nil {
-					// Out of descriptors, most likely: who comes waits.
-					v.log.Warn("converter: accept", "error", err)
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				open.Add(1)
-				go func() { defer open.Done(); v.carry(ctx, c) }()
-			}
-		})
-	}
-	err := g.Wait()
+	accept.Each(ctx, v.log, "converter", func(c *net.TCPConn, _ int) { open.Go(func() { v.carry(ctx, c) }) }, listeners...)
 	open.Wait()
-	return err
+	return nil
 }
 
 // carry answers one client.

@@ -10,11 +10,9 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"farlink/emulator/link"
+	"farlink/pep/accept"
 	"farlink/pep/reroute"
 )
 
@@ -83,30 +81,10 @@ func (t *Terminator) Serve(ctx context.Context, listeners ...*net.TCPListener) e
 	if err := t.Configure(c); err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
 	var open sync.WaitGroup
-	for _, l := range listeners {
-		context.AfterFunc(ctx, func() { l.Close() })
-		g.Go(func() error {
-			for {
-				c, err := l.AcceptTCP()
-				if ctx.Err() != nil {
-					return nil
-				}
-				if err != nil {
-					// Out of descriptors, most likely: who comes waits.
-					t.log.Warn("MPTCP terminator: accept", "error", err)
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				open.Add(1)
-				go func() { defer open.Done(); t.carry(ctx, c) }()
-			}
-		})
-	}
-	err := g.Wait()
+	accept.Each(ctx, t.log, "MPTCP terminator", func(c *net.TCPConn, _ int) { open.Go(func() { t.carry(ctx, c) }) }, listeners...)
 	open.Wait()
-	return err
+	return nil
 }
 
 // carry goes on for one client.

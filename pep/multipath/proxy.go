@@ -10,8 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"farlink/pep/accept"
 	"farlink/pep/congestion"
 	"farlink/pep/framing"
 )
@@ -40,26 +39,8 @@ func NewProxy(c Config, key []byte, dial Dial, shelf *congestion.Shelf, groups *
 
 // Serve takes subflows from the listeners, one per carrier, until ctx ends.
 func (p *Proxy) Serve(ctx context.Context, carriers []string, listeners ...*net.TCPListener) error {
-	g, ctx := errgroup.WithContext(ctx)
-	for i, l := range listeners {
-		context.AfterFunc(ctx, func() { l.Close() })
-		g.Go(func() error {
-			for {
-				c, err := l.AcceptTCP()
-				if ctx.Err() != nil {
-					return nil
-				}
-				if err != nil {
-					// Out of descriptors, most likely: who comes waits.
-					p.log.Warn("multipath: accept a subflow", "error", err)
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				go p.welcome(ctx, c, carriers[i])
-			}
-		})
-	}
-	return g.Wait()
+	accept.Each(ctx, p.log, "multipath: subflow", func(c *net.TCPConn, i int) { go p.welcome(ctx, c, carriers[i]) }, listeners...)
+	return nil
 }
 
 // helloTime is how long a subflow may take to say who it is.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farlink/pep/accept"
 	"farlink/pep/congestion"
 	"farlink/pep/framing"
 )
@@ -181,27 +182,12 @@ func (r *Router) dial(s *session, i int) (*subflow, error) {
 // Serve takes clients from a listener and carries each to target's server,
 // until ctx ends.
 func (r *Router) Serve(ctx context.Context, l *net.TCPListener, target func(*net.TCPConn) netip.AddrPort) error {
-	unhook := context.AfterFunc(ctx, func() { l.Close() })
-	defer unhook()
 	var clients sync.WaitGroup
-	defer clients.Wait()
-	for {
-		c, err := l.AcceptTCP()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			// Out of descriptors, most likely: who comes waits.
-			r.log.Warn("multipath: accept a client", "error", err)
-			time.Sleep(10 * time.Millisecond)
-			continue
-		}
-		clients.Add(1)
-		go func() {
-			defer clients.Done()
-			r.carry(ctx, c, target(c))
-		}()
-	}
+	accept.Each(ctx, r.log, "multipath: client", func(c *net.TCPConn, _ int) {
+		clients.Go(func() { r.carry(ctx, c, target(c)) })
+	}, l)
+	clients.Wait()
+	return nil
 }
 
 // openTime is how long a server may take to answer.
