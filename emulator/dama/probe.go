@@ -18,6 +18,7 @@ func (s *Station) rate(slots int32) link.Rate {
 // table with it has come, in the next.
 func (s *Station) Capacity(now link.Time) link.Capacity {
 	s.c.advance(now)
+	s.serve(now)
 	c := s.c
 	n := link.Capacity{
 		Version: s.version, Rate: s.rate(s.slots), NextAt: c.next, Queue: link.Size(s.room.Bytes()),
@@ -46,6 +47,7 @@ func (s *Station) loop() link.Duration {
 // Probes yields the station's figures and the carrier's.
 func (s *Station) Probes(now link.Time, yield func(link.Probe)) {
 	s.c.advance(now)
+	s.serve(now)
 	t := s.terminal()
 	_, outstanding := s.c.ncc.Outstanding(s.id)
 	logged := 0.0
