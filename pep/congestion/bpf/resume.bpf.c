@@ -123,7 +123,7 @@ static __always_inline void observe(struct sock *sk, struct private *p, __u32 n)
 {
 	struct tcp_sock___resume *tp = tcp(sk);
 	p->round += n;
-	if ((__s32)(tp->snd_una - p->round_end) < 0)
+	if (p->round_end && (__s32)(tp->snd_una - p->round_end) < 0)
 		return;
 	struct saved *s = bpf_map_lookup_elem(&paths, &p->column);
 	__u64 bytes = (__u64)p->round * tp->mss_cache;
