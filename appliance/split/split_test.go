@@ -63,6 +63,9 @@ func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lab.Close() })
+	if c.LeastRTT == 0 {
+		c.LeastRTT = 1 // a lab of short links is to be split
+	}
 	r := &rig{Lab: lab}
 	r.path, err = split.Open(split.Config{Name: name, Netns: lab.Box, A: lab.PortA, B: lab.PortB, Sides: sides, PEP: c, Command: split.Command})
 	if err != nil {
