@@ -49,8 +49,8 @@ type Proxy struct {
 	oracle oracle
 	config atomic.Pointer[Config]
 
-	applying sync.Mutex // of config and short
-	short    bool       // the link is, and nothing split
+	applying sync.Mutex  // of config and short
+	short    atomic.Bool // the link is, and nothing split
 	log      *slog.Logger
 
 	listeners [2]*net.TCPListener
@@ -150,7 +150,7 @@ func (p *Proxy) Configure(c Config) error {
 	if err := p.enforce(&c, short); err != nil {
 		return err
 	}
-	p.short = short
+	p.short.Store(short)
 	p.config.Store(&c)
 	return nil
 }
@@ -180,13 +180,13 @@ func (p *Proxy) look() error {
 	defer p.applying.Unlock()
 	c := p.config.Load()
 	short := p.isShort(c)
-	if short == p.short {
+	if short == p.short.Load() {
 		return nil
 	}
 	if err := p.enforce(c, short); err != nil {
 		return fmt.Errorf("change over for a link of another round trip: %w", err)
 	}
-	p.short = short
+	p.short.Store(short)
 	return nil
 }
 

@@ -68,6 +68,7 @@ type Grant struct {
 // Status is what a proxy does.
 type Status struct {
 	Enabled     bool              `json:"enabled"`
+	Short       bool              `json:"short,omitempty"` // the link's round trip is under least_rtt: nothing new is split
 	Flows       int               `json:"flows"`
 	MostFlows   int               `json:"most_flows"`
 	Accepted    uint64            `json:"accepted"`
@@ -91,7 +92,7 @@ func (p *Proxy) Status() (Status, error) {
 	err = errors.Join(err, wrong)
 	feed := p.feedStatus(c)
 	s := Status{
-		Enabled: c.Enabled, Attached: p.space.Attached(), Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed, Saved: saved,
+		Enabled: c.Enabled, Short: p.short.Load(), Attached: p.space.Attached(), Flows: p.flows.len(), MostFlows: c.Flows, Intercept: counts, Feed: feed, Saved: saved,
 		Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(), Unreachable: p.counts.unreachable.Load(),
 		Orphaned: p.counts.orphaned.Load(), Resets: p.counts.resets.Load(), Fallbacks: p.counts.fallbacks.Load(),
 	}

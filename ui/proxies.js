@@ -43,7 +43,7 @@ export function Proxies() {
   return html`<section class="card wide" aria-labelledby="pep">
     <h2 id="pep">${t('proxies')}</h2>
     <div class="row">
-      <span class=${enabled && (near || far) ? 'ok' : 'dim'}>${near || far ? [near && t('near'), far && t('far')].filter(Boolean).join(' + ') + ' · ' + (enabled ? t('splitting') : t('passing')) : t('no_proxies')}</span>
+      <span class=${enabled && (near || far) ? 'ok' : 'dim'}>${near || far ? [near && t('near'), far && t('far')].filter(Boolean).join(' + ') + ' · ' + t(!enabled ? 'passing' : pep.proxies?.some(p => p.short) ? 'too_short' : 'splitting') : t('no_proxies')}</span>
       <button disabled=${!may('drive')} aria-pressed=${enabled && (near || far)} aria-keyshortcuts="X" onClick=${actions.pep}>${enabled && (near || far) ? t('pep_off') : t('pep_on')} <kbd>X</kbd></button>
       ${(near || far) && html`<button disabled=${!may('drive')} onClick=${actions.noPEP}>${t('pep_none')}</button>`}
       ${flows.total > 0 && html`<button aria-expanded=${open} onClick=${() => show(!open)}>${t('flows_n', flows.total)}</button>`}

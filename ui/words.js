@@ -35,7 +35,7 @@ const words = {
   rates: ['Rate', '속도'], queue: ['Queue delay', '대기 지연'], losses: ['Lost frames', '손실 프레임'], lateness: ['Engine lateness p99', '엔진 지연 p99'], cwnd: ['PEP window', 'PEP 윈도'],
   offered: ['offered', '유입'], granted: ['granted', '할당'], delivered: ['delivered', '전달'], total: ['all', '전체'], grant: ['grant', '할당'], window: ['Window', '구간'], way: ['Way', '방향'], time: ['time', '시각'],
   // proxies
-  proxies: ['Proxies', '프록시'], near: ['near', '단말 쪽'], far: ['far', '망 쪽'], splitting: ['splitting', '분할 중'], passing: ['passing', '통과'], no_proxies: ['no proxies', '프록시 없음'], pep_on: ['PEP on', 'PEP 켜기'], pep_off: ['PEP off', 'PEP 끄기'],
+  proxies: ['Proxies', '프록시'], near: ['near', '단말 쪽'], far: ['far', '망 쪽'], splitting: ['splitting', '분할 중'], passing: ['passing', '통과'], too_short: ['splitting nothing: the link is too short for it', '링크가 짧아 분할하지 않음'], no_proxies: ['no proxies', '프록시 없음'], pep_on: ['PEP on', 'PEP 켜기'], pep_off: ['PEP off', 'PEP 끄기'],
   pep_none: ['Take proxies out', '프록시 제거'], flows_n: ['%s connections', '연결 %s개'], connection: ['Connection', '연결'], state: ['State', '상태'], amount: ['Amount', '양'], to_client: ['To the client', '클라이언트 쪽'], to_server: ['To the server', '서버 쪽'], key_x: ['PEP on or off', 'PEP 켜기/끄기'],
   // multipath
   multipath: ['Multipath', '다중 경로'], mp_mode: ['Mode', '모드'], mp_off: ['Off', '끔'], mp_wire: ['MPTCP (wire)', 'MPTCP (wire)'], mp_lab: ['Lab relay', '실험용 릴레이'], scheduler: ['Scheduler', '스케줄러'], congestion: ['Congestion control', '혼잡 제어'],

@@ -16,6 +16,7 @@ import (
 
 	"farlink/appliance/machine"
 	"farlink/appliance/split"
+	"farlink/emulator/link"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire"
 	"farlink/pep"
@@ -314,6 +315,37 @@ func TestResume(t *testing.T) {
 	r.fetch(t, 400_000)
 	if now := r.saved(t); now.Jumps != before.Jumps+1 || now.Retreats != 1 {
 		t.Errorf("%+v, then %+v; want one jump more, and a retreat", before, now)
+	}
+}
+
+// TestShortLink: over a link of less than least_rtt nothing is split, and the
+// proxies say so; they split again when the link is longer.
+func TestShortLink(t *testing.T) {
+	c := pep.Config{Enabled: true, Handshake: intercept.Deferred, LeastRTT: 20 * link.Millisecond}
+	r := newRig(t, split.Sides{Near: true, Far: true}, c, "terrestrial/fibre") // 6 ms
+	accepted := func(short bool) (sum uint64) {
+		r.path.Proxies(func(side string, p *pep.Process) {
+			s, err := p.Status()
+			for end := time.Now().Add(5 * time.Second); err == nil && s.Short != short && time.Now().Before(end); s, err = p.Status() {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if err != nil || s.Short != short || !s.Enabled {
+				t.Errorf("%s: %+v, %v; want short %v", side, s, err, short)
+			}
+			sum += s.Accepted
+		})
+		return sum
+	}
+	before := accepted(true)
+	r.fetch(t, 1000)
+	if now := accepted(true); now != before {
+		t.Errorf("%d connections were split over a link of 6 ms", now-before)
+	}
+	r.carry(t, "8Mbit/s", "600kB")
+	accepted(false)
+	r.fetch(t, 1000)
+	if now := accepted(false); now != before+2 {
+		t.Errorf("%d connections were split over a link of 300 ms, want one at each end", now-before)
 	}
 }
 

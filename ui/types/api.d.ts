@@ -697,6 +697,7 @@ export interface Proxy {
   refused: number
   resets: number
   saved?: (SavedPath)[]
+  short?: boolean
   side: "near" | "far"
   /** Why there are no figures of this proxy: it does not answer. */
   silent?: string

@@ -59,6 +59,9 @@ func printPEP(w io.Writer, s appliance.PEPState) error {
 		return err
 	}
 	for _, p := range s.Proxies {
+		if p.Enabled && p.Short {
+			fmt.Fprintf(w, "%s: splits nothing: the link's round trip is under least_rtt, where a split costs more than it brings\n", p.Side)
+		}
 		if p.Silent != "" {
 			fmt.Fprintf(w, "%s: no figures: %s\n", p.Side, p.Silent)
 		}
