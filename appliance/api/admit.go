@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	cookieName = "farlink_session"
-	needKey    = "need"  // in Operation.Metadata: the scope an operation needs
-	writeKey   = "write" // in Operation.Metadata: how it writes
-	longKey    = "long"  // in Operation.Metadata: the answer may take its time
+	needKey  = "need"  // in Operation.Metadata: the scope an operation needs
+	writeKey = "write" // in Operation.Metadata: how it writes
+	longKey  = "long"  // in Operation.Metadata: the answer may take its time
 )
 
 // writes says whether an operation changes something, and whether another's
@@ -55,7 +54,9 @@ func operation(id, method, path string, need access.Scope, w writes, summary str
 // who carries the caller and what the audit log shall say through a request.
 type who struct {
 	access.Caller
-	note access.Entry
+	note    access.Entry
+	cookie  string // name of the session's
+	session string // secret of the session, if there is one
 }
 
 type whoKey struct{}
@@ -78,7 +79,9 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	w := &who{}
 	var within bool
 	if w.Caller, within = insider(ctx.Context()); !within {
-		w.Caller = s.identify(ctx.Header("Authorization"), ctx.Header("Cookie"), ctx.RemoteAddr())
+		w.cookie = cookieName(ctx.Host())
+		w.session = sessionOf(ctx.Header("Cookie"), w.cookie)
+		w.Caller = s.identify(ctx.Header("Authorization"), w.session, ctx.RemoteAddr())
 	}
 	ctx = huma.WithValue(ctx, whoKey{}, w)
 	// huma knows no status of an answer that is streamed; the writer does.
@@ -131,7 +134,7 @@ func (s *Server) barred(op *huma.Operation, c access.Caller) *huma.ErrorModel {
 // shows.
 func (s *Server) readers(c *gin.Context) {
 	r := c.Request
-	caller := s.identify(r.Header.Get("Authorization"), r.Header.Get("Cookie"), r.RemoteAddr)
+	caller := s.identify(r.Header.Get("Authorization"), sessionOf(r.Header.Get("Cookie"), cookieName(r.Host)), r.RemoteAddr)
 	if p := s.barred(&huma.Operation{Metadata: map[string]any{needKey: access.Read}}, caller); p != nil {
 		c.Header("WWW-Authenticate", `Bearer realm="farlink"`)
 		writeProblem(c.Writer, p)
@@ -144,7 +147,7 @@ const guest = "guest@"
 
 // identify finds out who the caller is. Wrong credentials are nobody's, even
 // on an open bench: who sends some means them.
-func (s *Server) identify(authorization, cookies, remote string) access.Caller {
+func (s *Server) identify(authorization, session, remote string) access.Caller {
 	from := remote
 	if host, _, err := net.SplitHostPort(remote); err == nil {
 		from = host
@@ -158,8 +161,8 @@ func (s *Server) identify(authorization, cookies, remote string) access.Caller {
 		c.From = from
 		return c
 	}
-	if secret := sessionOf(cookies); secret != "" {
-		if c, ok := s.Keys.Session(secret); ok {
+	if session != "" {
+		if c, ok := s.Keys.Session(session); ok {
 			c.From = from
 			return c
 		}
@@ -167,13 +170,26 @@ func (s *Server) identify(authorization, cookies, remote string) access.Caller {
 	return access.Caller{Name: guest + from, Scope: s.Door.Guest(), From: from}
 }
 
+// sessionCookie starts the name of the cookie that carries a session.
+const sessionCookie = "farlink_session"
+
+// cookieName is that of the session's cookie at a host. Cookies know no ports
+// (RFC 6265, 8.5): the name does, so that boxes of one host do not log each
+// other's users out.
+func cookieName(host string) string {
+	if _, port, err := net.SplitHostPort(host); err == nil {
+		return sessionCookie + "_" + port
+	}
+	return sessionCookie
+}
+
 // sessionOf finds the session in a Cookie header.
-func sessionOf(cookies string) string {
+func sessionOf(cookies, name string) string {
 	list, err := http.ParseCookie(cookies)
 	if err != nil {
 		return ""
 	}
-	i := slices.IndexFunc(list, func(c *http.Cookie) bool { return c.Name == cookieName })
+	i := slices.IndexFunc(list, func(c *http.Cookie) bool { return c.Name == name })
 	if i < 0 {
 		return ""
 	}

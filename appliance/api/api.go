@@ -168,7 +168,7 @@ func (s *Server) describe(r *gin.Engine) {
 	hc.Transformers = []huma.Transformer{s.finish}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token of the configuration or of /tokens."},
-		"session": {Type: "apiKey", In: "cookie", Name: cookieName, Description: "A session of the panel, begun at /session."},
+		"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A session of the panel, begun at /session. At a host with a port the name ends in _PORT."},
 	}
 	a := humagin.NewWithGroup(r, r.Group(Base), hc)
 	a.UseMiddleware(s.admit)

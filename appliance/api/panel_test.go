@@ -27,7 +27,7 @@ func TestPanel(t *testing.T) {
 	web.Click("Claim this box")
 	web.Text("EMULATING")
 	web.Text("qirse-sat")
-	if got := web.Do("document.cookie"); strings.Contains(got, cookieName) {
+	if got := web.Do("document.cookie"); strings.Contains(got, sessionCookie) {
 		t.Errorf("a script can read the session: %s", got)
 	}
 

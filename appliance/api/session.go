@@ -44,10 +44,6 @@ type loginOutput struct {
 
 type claimInput struct{ Body Claim }
 
-type logoutInput struct {
-	Cookie http.Cookie `cookie:"farlink_session"`
-}
-
 type logoutOutput struct {
 	SetCookie http.Cookie `header:"Set-Cookie"`
 }
@@ -89,12 +85,12 @@ func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error
 		return nil, turnAway(err)
 	}
 	w.Name = c.Name
-	return &loginOutput{SetCookie: s.cookie(secret), Body: s.sessionState(c)}, nil
+	return &loginOutput{SetCookie: s.cookie(w.cookie, secret), Body: s.sessionState(c)}, nil
 }
 
 // cookie carries a session; without a secret it ends one.
-func (s *Server) cookie(secret string) http.Cookie {
-	c := http.Cookie{Name: cookieName, Value: secret, Path: "/", HttpOnly: true, Secure: s.Door.Secure(),
+func (s *Server) cookie(name, secret string) http.Cookie {
+	c := http.Cookie{Name: name, Value: secret, Path: "/", HttpOnly: true, Secure: s.Door.Secure(),
 		SameSite: http.SameSiteStrictMode, MaxAge: int(access.SessionMost.Seconds())}
 	if secret == "" {
 		c.MaxAge = -1
@@ -137,7 +133,8 @@ func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error
 	return s.login(ctx, &loginInput{Login{Password: in.Body.Password}})
 }
 
-func (s *Server) logout(_ context.Context, in *logoutInput) (*logoutOutput, error) {
-	s.Keys.Logout(in.Cookie.Value)
-	return &logoutOutput{SetCookie: s.cookie("")}, nil
+func (s *Server) logout(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
+	w := caller(ctx)
+	s.Keys.Logout(w.session)
+	return &logoutOutput{SetCookie: s.cookie(w.cookie, "")}, nil
 }

@@ -141,23 +141,6 @@ export interface Connection {
   subflows: (Subflow)[]
 }
 
-export interface Cookie {
-  Domain: string
-  Expires: string
-  HttpOnly: boolean
-  MaxAge: number
-  Name: string
-  Partitioned: boolean
-  Path: string
-  Quoted: boolean
-  Raw: string
-  RawExpires: string
-  SameSite: number
-  Secure: boolean
-  Unparsed: (string)[]
-  Value: string
-}
-
 export interface Counts {
   dropped: number
   errors: number
