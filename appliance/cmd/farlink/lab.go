@@ -26,6 +26,9 @@ func labUpCommand() *cobra.Command {
 			if o.Carriers, err = lab.ParseCarriers(carriers); err != nil {
 				err = fmt.Errorf("--carriers: %w", err)
 			}
+			if len(o.Carriers) > 0 && c.Flags().Changed("profile") {
+				err = errors.Join(err, fmt.Errorf("--profile %q: carriers have a profile each: want it in --carriers, such as --carriers lte/skt,lte/kt", o.Profile))
+			}
 			return errors.Join(cobra.NoArgs(c, args), err, o.Check())
 		},
 		Long: `up makes the namespaces NAME-a (device side, 10.77.0.1, fd77::1) and NAME-b

@@ -59,18 +59,23 @@ the end of the input, take what stands in brackets.`,
 	return c
 }
 
-// interview asks what is left to ask. A wrong answer is asked again.
+// interview asks what is left to ask. A wrong answer is asked again; where the
+// answers end, the rest takes its defaults.
 func interview(d *draft.Draft, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
-	ended := false
+	ended, heard := false, false
 	for q, ok := d.Next(); ok; q, ok = d.Next() {
 		fmt.Fprintf(out, "%s [%s]: ", q.Text, q.Default)
 		if !ended && !lines.Scan() {
 			if err := lines.Err(); err != nil {
 				return fmt.Errorf("read answer: %w", err)
 			}
+			if !heard {
+				return errors.New("nobody answers: want answers on standard input, a line each; an empty one takes the default")
+			}
 			ended = true
 		}
+		heard = true
 		answer := lines.Text()
 		if ended {
 			answer = ""

@@ -35,6 +35,12 @@ func TestNew(t *testing.T) {
 	if _, err := ask("terrestrial", "-o", file); err == nil {
 		t.Error("a file that was there is overwritten")
 	}
+	c, _ := command()
+	c.SetArgs([]string{"new", "terrestrial"})
+	c.SetIn(strings.NewReader(""))
+	if err := c.Execute(); err == nil || !strings.Contains(err.Error(), "nobody answers") {
+		t.Errorf("without any answer: %v", err)
+	}
 	if _, err := ask("tin-can"); err == nil {
 		t.Error("a link of no kind")
 	}

@@ -239,6 +239,7 @@ func TestStatuses(t *testing.T) {
 		{"lab up --seed x", 2, `--seed: got "x", want a whole number`},
 		{"lab up --name UPPER", 2, `lab name "UPPER": want 1 to 11 of a to z`},
 		{"lab up --mtu 5", 2, "mtu 5: want 1280"},
+		{"lab up --carriers 2 --profile clear", 2, "carriers have a profile each"},
 		{"lab exec", 2, "want a side"},
 		{"lab exec a --", 2, "want a side"},
 		{"lab exec --name nolab a -- true", 1, `no lab "nolab"`},

@@ -71,7 +71,11 @@ func watchStatus(ctx context.Context, box *client, w io.Writer, asJSON bool) err
 		if asJSON {
 			err = printJSON(w, s)
 		} else {
-			fmt.Fprint(w, "\x1b[H\x1b[2J") // home, clear
+			if onTerminal(w) {
+				fmt.Fprint(w, "\x1b[H\x1b[2J") // home, clear
+			} else if !before.Now.IsZero() {
+				fmt.Fprintln(w)
+			}
 			err = printStatus(w, s, before)
 		}
 		if err != nil {
