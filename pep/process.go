@@ -7,13 +7,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"farlink/emulator/netspace"
 )
 
 // Process is a proxy as the daemon sees it.
@@ -62,13 +62,8 @@ func Start(command *exec.Cmd, at Place, c Config) (*Process, error) {
 // Pdeathsig is about the thread.
 func (p *Process) spawn(name string) error {
 	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // for ever: the thread is not this namespace's any more
-		ns, err := netns.GetFromName(name)
-		if err == nil {
-			defer ns.Close()
-			err = netns.Set(ns)
-		}
+	go netspace.Thread(func() error {
+		err := netspace.Enter(name)
 		if err == nil {
 			err = p.command.Start()
 		}
@@ -77,7 +72,8 @@ func (p *Process) spawn(name string) error {
 			p.err = p.command.Wait()
 			close(p.done)
 		}
-	}()
+		return err
+	})
 	return <-started
 }
 

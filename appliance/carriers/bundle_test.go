@@ -14,7 +14,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/bundle"
 	"farlink/pep/mptcp"
 )
@@ -24,7 +24,7 @@ import (
 func (l *land) udp(t *testing.T, port int) (answered int, up map[string]uint64) {
 	t.Helper()
 	var server *net.UDPConn
-	if err := netlab.Do(l.Name+"-s", func() (err error) {
+	if err := netspace.Do(l.Name+"-s", func() (err error) {
 		server, err = net.ListenUDP("udp", &net.UDPAddr{Port: port})
 		return err
 	}); err != nil {
@@ -43,7 +43,7 @@ func (l *land) udp(t *testing.T, port int) (answered int, up map[string]uint64) 
 	}()
 	before := l.Paths()
 	const packets, size = 40, 1200
-	err := netlab.Do(l.Name+"-d", func() error {
+	err := netspace.Do(l.Name+"-d", func() error {
 		c, err := net.Dial("udp", fmt.Sprintf("10.79.0.2:%d", port))
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func TestRules(t *testing.T) {
 // link takes an interface of the device with all carriers down, or up.
 func (l *land) link(t *testing.T, dev string, up bool) {
 	t.Helper()
-	err := netlab.Do(l.Name+"-a", func() error {
+	err := netspace.Do(l.Name+"-a", func() error {
 		d, err := netlink.LinkByName(dev)
 		if err != nil {
 			return err
@@ -261,7 +261,7 @@ func (l *land) blackhole(t *testing.T) {
 		l.one(t, fmt.Sprintf("after dropped SYNs, fallback %v", fallback), func(x bundle.Connection) bool { return x.Fallback == fallback })
 		conn.Close()
 		l.none(t)
-		err := netlab.Do(l.Lab.A.Netns, func() error {
+		err := netspace.Do(l.Lab.A.Netns, func() error {
 			return os.WriteFile("/proc/sys/net/mptcp/blackhole_timeout", []byte("60"), 0)
 		})
 		if err != nil {
@@ -292,7 +292,7 @@ func TestPhone(t *testing.T) {
 	// What a phone does by itself: a route for each modem, an endpoint for the
 	// second.
 	var manager *mptcp.Manager
-	err = netlab.Do(l.Lab.A.Netns, func() (err error) {
+	err = netspace.Do(l.Lab.A.Netns, func() (err error) {
 		if manager, err = mptcp.Open(); err != nil {
 			return err
 		}

@@ -3,12 +3,11 @@ package carriers
 import (
 	"errors"
 	"net"
-	"runtime"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 
 	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // Ports of servers that the lab's relays take; all else is routed, by the
@@ -60,7 +59,7 @@ func (l *Lab) best() (best int) {
 // behind makes a namespace with one cable to a relay's, its way to all else.
 func behind(name string, relay netlab.End, v4, v6 string) (netlab.End, error) {
 	e := netlab.End{Netns: name, Dev: "e0", IP: net.ParseIP(v4 + "2"), V6: net.ParseIP(v6 + "2")}
-	if err := makeNetns(name); err != nil {
+	if err := netspace.Make(name); err != nil {
 		return e, err
 	}
 	if err := cable(relay.Netns, "x0", name, e.Dev); err != nil {
@@ -75,24 +74,6 @@ func behind(name string, relay netlab.End, v4, v6 string) (netlab.End, error) {
 		}
 		return gateways(v4+"1", v6+"1")
 	})
-}
-
-// makeNetns makes a namespace, on a thread that ends with it.
-func makeNetns(name string) error {
-	made := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends in the namespace
-		h, err := netns.NewNamed(name)
-		if err == nil {
-			h.Close()
-			var lo netlink.Link
-			if lo, err = netlink.LinkByName("lo"); err == nil {
-				err = netlink.LinkSetUp(lo)
-			}
-		}
-		made <- err
-	}()
-	return <-made
 }
 
 // address gives an interface its addresses and brings it up.

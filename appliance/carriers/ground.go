@@ -13,6 +13,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
 	"farlink/pep/bundle"
 	"farlink/pep/intercept"
@@ -84,7 +85,7 @@ func NewGround(name string, mtu int, carriers []Carried) (*Ground, error) {
 
 func (g *Ground) lay(carriers []Carried) error {
 	for _, of := range []string{"-n", "-d", "-s"} {
-		if err := makeNetns(g.Name + of); err != nil {
+		if err := netspace.Make(g.Name + of); err != nil {
 			return err
 		}
 	}
@@ -98,7 +99,7 @@ func (g *Ground) lay(carriers []Carried) error {
 		{d, "e0", deviceNet + "2", device6 + "2"}, {a, "x0", deviceNet + "1", device6 + "1"},
 		{b, "x0", serverNet + "1", server6 + "1"}, {s, "e0", serverNet + "2", server6 + "2"},
 	} {
-		if err := netlab.Do(e.netns, func() error { return address(e.dev, e.v4, e.v6) }); err != nil {
+		if err := netspace.Do(e.netns, func() error { return address(e.dev, e.v4, e.v6) }); err != nil {
 			return err
 		}
 	}
@@ -112,8 +113,8 @@ func (g *Ground) lay(carriers []Carried) error {
 		}
 	}
 	return errors.Join(
-		netlab.Do(d, func() error { return gateways(deviceNet+"1", device6+"1") }),
-		netlab.Do(s, func() error { return gateways(serverNet+"1", server6+"1") }))
+		netspace.Do(d, func() error { return gateways(deviceNet+"1", device6+"1") }),
+		netspace.Do(s, func() error { return gateways(serverNet+"1", server6+"1") }))
 }
 
 // device is the interface of carrier i at either end.
@@ -161,7 +162,7 @@ func cable(a, devA, b, devB string) error {
 		return err
 	}
 	defer far.Close()
-	return netlab.Do(a, func() error {
+	return netspace.Do(a, func() error {
 		v := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: devA}, PeerName: devB, PeerNamespace: netlink.NsFd(far)}
 		if err := netlink.LinkAdd(v); err != nil {
 			return fmt.Errorf("cable from %s to %s: %w", a, b, err)

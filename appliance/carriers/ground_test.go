@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire"
 	"farlink/pep/bundle"
 	"farlink/profiles"
@@ -107,7 +107,7 @@ func (l *land) document(t *testing.T, patch string) []byte {
 // serve starts the server: it gives back what it gets.
 func (l *land) serve(t *testing.T) {
 	t.Helper()
-	err := netlab.Do(l.Name+"-s", func() (err error) {
+	err := netspace.Do(l.Name+"-s", func() (err error) {
 		l.server, err = net.ListenTCP("tcp", &net.TCPAddr{Port: 5001})
 		return err
 	})
@@ -141,7 +141,7 @@ func (l *land) configure(t *testing.T, c bundle.Carriage) {
 func (l *land) dial(of, to string, mptcp bool) (c *net.TCPConn, err error) {
 	d := net.Dialer{Timeout: 4 * time.Second}
 	d.SetMultipathTCP(mptcp)
-	err = netlab.Do(l.Name+"-"+of, func() error {
+	err = netspace.Do(l.Name+"-"+of, func() error {
 		any, err := d.Dial("tcp", to)
 		if err == nil {
 			c = any.(*net.TCPConn)

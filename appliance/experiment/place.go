@@ -9,7 +9,7 @@ import (
 
 	"farlink/appliance/lab"
 	"farlink/appliance/traffic"
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // Box is the API of a box: Call sends in as JSON and reads the answer into
@@ -48,7 +48,7 @@ func (s *Store) Raise(ctx context.Context, binary string) (l lab.Lab, down func(
 		return l, nil, errors.Join(err, s.SetLab(""))
 	}
 	for _, ns := range []string{l.NsA, l.NsB} {
-		if err := netlab.Do(ns, forget); err != nil {
+		if err := netspace.Do(ns, forget); err != nil {
 			return l, nil, errors.Join(err, down())
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/vishvananda/netns"
+	"farlink/emulator/netspace"
 )
 
 // Exec becomes the command, in the namespace of the lab's side "a" or "b", or
@@ -28,14 +28,10 @@ func Exec(name, side string, command []string) error {
 	if err != nil {
 		return err
 	}
-	ns, err := netns.GetFromName(into)
-	if err != nil {
-		return fmt.Errorf("namespace %s of lab %s: %w", into, name, err)
-	}
 	// The new program keeps the namespace of the thread that asks for it.
 	runtime.LockOSThread()
-	if err := netns.Set(ns); err != nil {
-		return fmt.Errorf("enter namespace %s (want root): %w", into, err)
+	if err := netspace.Enter(into); err != nil {
+		return fmt.Errorf("lab %s: %w", name, err)
 	}
 	if err := syscall.Exec(path, command, os.Environ()); err != nil {
 		return fmt.Errorf("run %s: %w", path, err)

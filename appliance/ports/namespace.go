@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/mdlayher/genetlink"
 	mdnetlink "github.com/mdlayher/netlink"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"farlink/emulator/netspace"
 )
 
 // Namespace is the network namespace that holds the ports, opened.
@@ -78,28 +79,10 @@ func (n *Namespace) within(f func() error) error {
 	if n.Name == "" {
 		return f()
 	}
-	return onThread(func() error {
+	return netspace.Thread(func() error {
 		if err := netns.Set(n.fd); err != nil {
 			return fmt.Errorf("enter network namespace %q: %w", n.Name, err)
 		}
 		return f()
 	})
-}
-
-// onThread runs f on a thread that ends with it, so that no other goroutine
-// gets a thread in a foreign namespace.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			// The first thread of a process never ends, but would stay
-			// inside: it is held here while f has another.
-			defer runtime.UnlockOSThread()
-			done <- onThread(f)
-			return
-		}
-		done <- f() // never unlocked: the runtime ends the thread
-	}()
-	return <-done
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/appliance/ports"
+	"farlink/emulator/netspace"
 )
 
 // cable lays a veth pair from device, here in namespace pair, to peer in a proxy's namespace,
@@ -39,7 +40,7 @@ func cable(pair, device, proxy, peer string, mtu int) error {
 	if err := quiet(device); err != nil {
 		return err
 	}
-	if err := in(proxy, func() error { return plain(peer) }); err != nil {
+	if err := netspace.Do(proxy, func() error { return plain(peer) }); err != nil {
 		return err
 	}
 	if err := errors.Join(tagsWithin(pair, device), tagsWithin(proxy, peer)); err != nil {

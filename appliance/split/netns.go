@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"farlink/emulator/netspace"
 )
 
 // stands reports whether the namespaces and veths of the path are there, all
@@ -18,7 +19,7 @@ func (p *Path) stands() bool {
 	wanted := map[string]bool{}
 	for _, s := range p.sides {
 		wanted[s.name] = true
-		whole := in(p.config.Netns, func() error {
+		whole := netspace.Do(p.config.Netns, func() error {
 			for _, device := range []string{s.outer, s.inner} {
 				l, err := netlink.LinkByName(device)
 				if err != nil {
@@ -30,7 +31,7 @@ func (p *Path) stands() bool {
 			}
 			return nil
 		})
-		if whole != nil || in(s.netns, func() error { return nil }) != nil {
+		if whole != nil || netspace.Do(s.netns, func() error { return nil }) != nil {
 			return false
 		}
 	}
@@ -43,17 +44,6 @@ func (p *Path) stands() bool {
 	return true
 }
 
-// makeNetns makes a named namespace.
-func makeNetns(name string) error {
-	return onThread(func() error {
-		ns, err := netns.NewNamed(name)
-		if err != nil {
-			return fmt.Errorf("make namespace %s: %w", name, err)
-		}
-		return ns.Close()
-	})
-}
-
 // deleteNetns deletes a named namespace. A daemon in a mount namespace of its
 // own (systemd's sandbox) that was killed took the mount with it, and left a
 // plain file by that name.
@@ -63,33 +53,4 @@ func deleteNetns(name string) error {
 		return os.Remove(filepath.Join("/run/netns", name))
 	}
 	return err
-}
-
-// in runs f in a named namespace.
-func in(name string, f func() error) error {
-	if name == "" {
-		return f()
-	}
-	return onThread(func() error {
-		ns, err := netns.GetFromName(name)
-		if err != nil {
-			return fmt.Errorf("namespace %s: %w", name, err)
-		}
-		defer ns.Close()
-		if err := netns.Set(ns); err != nil {
-			return fmt.Errorf("enter namespace %s: %w", name, err)
-		}
-		return f()
-	})
-}
-
-// onThread runs f on a thread that ends with it, since the thread may be in
-// another namespace by then.
-func onThread(f func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		done <- f()
-	}()
-	return <-done
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"farlink/emulator/link"
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
 	"farlink/pep"
 	"farlink/pep/congestion"
@@ -151,11 +152,11 @@ func (p *Path) open(s *side) error {
 	if p.adopted {
 		return p.start(s)
 	}
-	if err := makeNetns(s.netns); err != nil {
+	if err := netspace.Make(s.netns); err != nil {
 		return err
 	}
 	mtu := p.config.mtu()
-	err := in(p.config.Netns, func() error {
+	err := netspace.Do(p.config.Netns, func() error {
 		return errors.Join(cable(p.config.Netns, s.outer, s.netns, "lan", mtu), cable(p.config.Netns, s.inner, s.netns, "wan", mtu))
 	})
 	if err != nil {
@@ -215,7 +216,7 @@ func (p *Path) Ended() <-chan string { return p.ended }
 // free of other XDP programs.
 func (p *Path) Join() error {
 	for _, s := range p.sides {
-		if err := in(p.config.Netns, func() error { return s.join(p.config.Name) }); err != nil {
+		if err := netspace.Do(p.config.Netns, func() error { return s.join(p.config.Name) }); err != nil {
 			return fmt.Errorf("%s proxy: %w", s.name, err)
 		}
 	}
@@ -252,7 +253,7 @@ func redirect(name string, how steer.Attach, a, b string) (*steer.Wire, error) {
 // room for the next; the ports must be free of other XDP programs. An engine
 // of the pair takes it over.
 func Direct(c Config) error {
-	return in(c.Netns, func() error {
+	return netspace.Do(c.Netns, func() error {
 		w, err := redirect(c.Name, steer.Auto, c.A, c.B)
 		if err != nil {
 			return fmt.Errorf("wire between the ports: %w", err)

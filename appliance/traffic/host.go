@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // do runs f where the host's sockets belong.
@@ -15,7 +15,7 @@ func (h Host) do(f func() error) error {
 	if h.Netns == "" {
 		return f()
 	}
-	return netlab.Do(h.Netns, f)
+	return netspace.Do(h.Netns, f)
 }
 
 // listen opens a listener at the host on any port.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/vishvananda/netlink"
+
+	"farlink/emulator/netspace"
 )
 
 const bridgeName = "br0"
@@ -12,7 +14,7 @@ const bridgeName = "br0"
 // Bridge joins the box's ports by a kernel bridge, the peer that a wire is
 // measured against. Unbridge takes it away.
 func (l *Lab) Bridge() error {
-	return Do(l.Box, func() error {
+	return netspace.Do(l.Box, func() error {
 		br := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: bridgeName}}
 		if err := netlink.LinkAdd(br); err != nil {
 			return fmt.Errorf("bridge in %s: %w", l.Box, err)
@@ -32,7 +34,7 @@ func (l *Lab) Bridge() error {
 
 // Unbridge takes the bridge away.
 func (l *Lab) Unbridge() error {
-	return Do(l.Box, func() error {
+	return netspace.Do(l.Box, func() error {
 		br, err := netlink.LinkByName(bridgeName)
 		if err != nil {
 			return err

@@ -7,6 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+
+	"farlink/emulator/netspace"
 )
 
 // Options of a lab; the zero value is a plain one.
@@ -48,7 +50,7 @@ func New(name string, o Options) (*Lab, error) {
 
 func (l *Lab) make(o Options) error {
 	for _, name := range []string{l.A.Netns, l.B.Netns, l.Box} {
-		if err := makeNetns(name); err != nil {
+		if err := netspace.Make(name); err != nil {
 			return err
 		}
 	}
@@ -71,7 +73,7 @@ func (l *Lab) cable(e End, port string, mtu int) error {
 		return err
 	}
 	defer far.Close()
-	return Do(l.Box, func() error {
+	return netspace.Do(l.Box, func() error {
 		v := &netlink.Veth{
 			LinkAttrs: netlink.LinkAttrs{Name: port, MTU: mtu, NumTxQueues: 1, NumRxQueues: 1},
 			PeerName:  e.Dev, PeerNamespace: netlink.NsFd(far),
@@ -86,7 +88,7 @@ func (l *Lab) cable(e End, port string, mtu int) error {
 		if err := up(port); err != nil {
 			return err
 		}
-		return Do(e.Netns, func() error { return e.raise() })
+		return netspace.Do(e.Netns, func() error { return e.raise() })
 	})
 }
 

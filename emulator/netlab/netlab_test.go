@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"farlink/emulator/netspace"
 )
 
 func needRoot(t *testing.T) {
@@ -58,7 +60,7 @@ func TestMeasuresOnABridge(t *testing.T) {
 	if err != nil || f.Sent < 2000 || f.Received < f.Sent || f.Received > f.Sent+10 {
 		t.Errorf("flood: %v, %+v; want the asked 2000 and a few of the stack, none lost", err, f)
 	}
-	if err := Do(l.Box, func() error { return poll(l.PortB) }); err != nil {
+	if err := netspace.Do(l.Box, func() error { return poll(l.PortB) }); err != nil {
 		t.Fatal(err)
 	}
 	f, err = Flood(l.B, l.A, FloodOptions{Rate: 20000, Most: 2000, For: 300 * time.Millisecond, Driver: true})

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
 
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -83,7 +83,7 @@ func (e *Engine) spawn(ctx context.Context) error {
 	cmd.ExtraFiles = []*os.File{far, shared}
 	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	started := make(chan error)
-	go e.attend(cmd, started)
+	go netspace.Thread(func() error { e.attend(cmd, started); return nil })
 	return <-started
 }
 
@@ -91,19 +91,6 @@ func (e *Engine) spawn(ctx context.Context) error {
 // taken the priority, and stays on it until the process ends: the kernel
 // takes the end of the thread for the end of the parent.
 func (e *Engine) attend(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread() // never unlocked: the thread ends with the engine
-	if unix.Gettid() == unix.Getpid() {
-		// But the first thread of a process never ends, and would stay in
-		// the namespace: it is held here, another attends.
-		defer runtime.UnlockOSThread()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			e.attend(cmd, started)
-		}()
-		<-done
-		return
-	}
 	if err := e.enter(); err != nil {
 		started <- err
 		return
@@ -126,13 +113,8 @@ func (e *Engine) attend(cmd *exec.Cmd, started chan<- error) {
 
 func (e *Engine) enter() error {
 	if e.config.Netns != "" {
-		ns, err := netns.GetFromName(e.config.Netns)
-		if err != nil {
-			return fmt.Errorf("namespace %s: %w", e.config.Netns, err)
-		}
-		defer ns.Close()
-		if err := netns.Set(ns); err != nil {
-			return fmt.Errorf("enter namespace %s: %w", e.config.Netns, err)
+		if err := netspace.Enter(e.config.Netns); err != nil {
+			return err
 		}
 	}
 	if e.config.Priority > 0 {

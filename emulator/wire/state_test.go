@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
 )
 
@@ -20,7 +21,7 @@ func portState(t *testing.T, l *netlab.Lab) string {
 	var all string
 	for _, args := range []string{"ip -d link show", "ethtool -k " + l.PortA, "ethtool -k " + l.PortB, "ip addr", "ip route", "ls /sys/fs/bpf/farlink/" + l.Box} {
 		var out []byte
-		netlab.Do(l.Box, func() error {
+		netspace.Do(l.Box, func() error {
 			f := strings.Fields(args)
 			out, _ = exec.Command(f[0], f[1:]...).Output()
 			return nil

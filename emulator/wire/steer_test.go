@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
 )
 
@@ -72,7 +73,7 @@ func TestNotEffectiveInBypass(t *testing.T) {
 // A port with several receive queues is refused with the way to mend it.
 func TestSeveralQueuesAreRefused(t *testing.T) {
 	l := newLab(t, netlab.Options{})
-	err := netlab.Do(l.Box, func() error {
+	err := netspace.Do(l.Box, func() error {
 		if out, err := exec.Command("ip", "link", "add", "q1", "numrxqueues", "4", "numtxqueues", "4", "type", "veth", "peer", "name", "q2", "numrxqueues", "4", "numtxqueues", "4").CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
 		}

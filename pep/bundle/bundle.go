@@ -10,7 +10,7 @@ import (
 	"net/netip"
 	"sync"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/congestion"
 	"farlink/pep/mptcp"
 	"farlink/pep/multipath"
@@ -82,7 +82,7 @@ func Open(s Site, log *slog.Logger) (b *Bundle, err error) {
 // openFar makes the servers' side ready.
 func (b *Bundle) openFar() error {
 	b.far = mptcp.NewTerminator(mptcp.Config{}, b.toServer, b.log)
-	return netlab.Do(b.site.Far.Netns, func() (err error) {
+	return netspace.Do(b.site.Far.Netns, func() (err error) {
 		if b.servers, err = reroute.OpenMine(b.site.Far.LAN); err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func ready() error {
 
 // openNear makes the devices' side ready, and the relays.
 func (b *Bundle) openNear() (err error) {
-	err = netlab.Do(b.site.Near.Netns, func() (err error) {
+	err = netspace.Do(b.site.Near.Netns, func() (err error) {
 		var devs []string
 		for _, p := range b.site.Paths {
 			devs = append(devs, p.NearDev)
@@ -151,7 +151,7 @@ func (b *Bundle) relays() (err error) {
 		var l net.Listener
 		lc := net.ListenConfig{KeepAlive: -1}
 		lc.SetMultipathTCP(false)
-		err := netlab.Do(b.site.Far.Netns, func() (err error) {
+		err := netspace.Do(b.site.Far.Netns, func() (err error) {
 			l, err = lc.Listen(b.ctx, "tcp", netip.AddrPortFrom(p.Far, 0).String())
 			return err
 		})
@@ -168,14 +168,14 @@ func (b *Bundle) relays() (err error) {
 	if b.router, err = multipath.NewRouter(c, key, carriers, b.shelf, groups, b.log); err != nil {
 		return err
 	}
-	b.router.In = func(f func() error) error { return netlab.Do(b.site.Near.Netns, f) }
+	b.router.In = func(f func() error) error { return netspace.Do(b.site.Near.Netns, f) }
 	b.runs.Go(func() { b.proxy.Serve(b.ctx, b.site.names(), listeners...) })
 	return nil
 }
 
 // toServer goes on to a server as the client, by plain TCP.
 func (b *Bundle) toServer(ctx context.Context, client, server netip.AddrPort) (c *net.TCPConn, err error) {
-	err = netlab.Do(b.site.Far.Netns, func() (err error) {
+	err = netspace.Do(b.site.Far.Netns, func() (err error) {
 		c, err = reroute.DialAs(ctx, client, server, false)
 		return err
 	})

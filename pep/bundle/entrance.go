@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/accept"
 	"farlink/pep/intercept"
 )
@@ -72,7 +72,7 @@ const (
 // until take.
 func openEntrance(n Near, log *slog.Logger) (*entrance, error) {
 	e := &entrance{log: log, asking: make(chan struct{}, mostAsking), waiting: map[intercept.Ends]half{}}
-	err := netlab.Do(n.Intercept, func() (err error) {
+	err := netspace.Do(n.Intercept, func() (err error) {
 		if err := intercept.Prepare(n.Devices, n.Router); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/multipath"
 )
 
@@ -186,7 +186,7 @@ func (s *Site) routes(c Carriage, v side, up []bool) (all []route) {
 // apply makes a side's rules and routes those that are wanted: new ones come
 // before old ones go, so that there is always a way.
 func (s *Site) apply(c Carriage, v side, up []bool) error {
-	return netlab.Do(v.netns, func() error {
+	return netspace.Do(v.netns, func() error {
 		for _, r := range s.routes(c, v, up) {
 			// A link that went down just now is told of by the watch.
 			if err := r.put(); err != nil && up[s.byDev(r.dev, v.near)] && !errors.Is(err, unix.ENETDOWN) {

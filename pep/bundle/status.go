@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/mptcp"
 	"farlink/pep/multipath"
 )
@@ -134,7 +134,7 @@ func (b *Bundle) wireConnections(t *CarriedTotals) (all []Connection, err error)
 		return nil, nil
 	}
 	var details map[mptcp.Ends]mptcp.Detail
-	err = netlab.Do(b.site.Far.Netns, func() (err error) {
+	err = netspace.Do(b.site.Far.Netns, func() (err error) {
 		details, err = mptcp.Details()
 		return err
 	})

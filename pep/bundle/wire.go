@@ -11,7 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/mptcp"
 	"farlink/pep/reroute"
 )
@@ -27,7 +27,7 @@ type crossing struct {
 // the others begin at the endpoints of the rest. The far side meets them.
 func (b *Bundle) byMPTCP(ctx context.Context, client, server netip.AddrPort) (carried, error) {
 	x := &crossing{b: b}
-	err := netlab.Do(b.site.Near.Netns, func() (err error) {
+	err := netspace.Do(b.site.Near.Netns, func() (err error) {
 		x.server, err = reroute.DialAs(ctx, client, server, true)
 		return err
 	})
@@ -66,7 +66,7 @@ func (b *Bundle) hear() error {
 		return nil
 	}
 	var listeners []*net.TCPListener
-	err := netlab.Do(b.site.Far.Netns, func() (err error) {
+	err := netspace.Do(b.site.Far.Netns, func() (err error) {
 		listeners, err = reroute.Capture{Ports: fresh}.Listen(b.ctx, true)
 		return err
 	})
@@ -122,7 +122,7 @@ func (b *Bundle) endpoint(a netip.Addr, dev string, flags mptcp.Flags, want bool
 	case there || !want:
 		return nil
 	}
-	err := netlab.Do(b.site.Near.Netns, func() error {
+	err := netspace.Do(b.site.Near.Netns, func() error {
 		l, err := netlink.LinkByName(dev)
 		if err == nil {
 			e = mptcp.Endpoint{Addr: a, Flags: flags, Index: l.Attrs().Index}

@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 	"farlink/pep/reroute"
 )
 
@@ -280,7 +281,7 @@ func TestWatcher(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx, ns) }()
 	for _, up := range []bool{false, true, false, true} {
-		must(t, netlab.Do(r.Box, func() error {
+		must(t, netspace.Do(r.Box, func() error {
 			port, err := netlink.LinkByName(r.PortA) // the far end of the cable: the device loses its carrier
 			if err != nil {
 				return err

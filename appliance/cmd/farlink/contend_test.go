@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // terminal is the profile of a terminal of one return carrier: 32 slots of
@@ -102,7 +102,7 @@ func measured(t *testing.T, complaint func() string) {
 // udp opens a socket in a namespace.
 func udp(t *testing.T, netns, address string) (c net.PacketConn) {
 	t.Helper()
-	err := netlab.Do(netns, func() (err error) {
+	err := netspace.Do(netns, func() (err error) {
 		c, err = net.ListenPacket("udp4", address)
 		return err
 	})

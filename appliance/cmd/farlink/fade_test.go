@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // Every 14 s a scripted fade of 2.5 dB takes the carrier from 16APSK 5/6 to
@@ -45,7 +45,7 @@ func TestFadeOnTheWire(t *testing.T) {
 
 	var from, to net.PacketConn
 	open := func(netns, address string, c *net.PacketConn) {
-		err := netlab.Do(netns, func() (err error) {
+		err := netspace.Do(netns, func() (err error) {
 			*c, err = net.ListenPacket("udp4", address)
 			return err
 		})

@@ -13,7 +13,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/lab"
-	"farlink/emulator/netlab"
+	"farlink/emulator/netspace"
 )
 
 // talk is a connection from the lab's device to its network, whose other end
@@ -23,7 +23,7 @@ type talk struct{ net.Conn }
 func newTalk(t *testing.T, l lab.Lab) *talk {
 	t.Helper()
 	var server net.Listener
-	err := netlab.Do(l.Name+"-b", func() (err error) {
+	err := netspace.Do(l.Name+"-b", func() (err error) {
 		server, err = net.Listen("tcp4", "10.77.0.2:0")
 		return err
 	})
@@ -38,7 +38,7 @@ func newTalk(t *testing.T, l lab.Lab) *talk {
 		}
 	}()
 	k := &talk{}
-	err = netlab.Do(l.Name+"-a", func() (err error) {
+	err = netspace.Do(l.Name+"-a", func() (err error) {
 		k.Conn, err = net.DialTimeout("tcp4", server.Addr().String(), 10*time.Second)
 		return err
 	})
