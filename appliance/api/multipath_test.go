@@ -94,6 +94,25 @@ func newRelays(t *testing.T, change ...func(*Config)) (*bench, *relays) {
 	return b, r
 }
 
+// bundleChanges are asked for in this order, of relays in mode lab.
+var bundleChanges = []struct {
+	method, query, body string
+	status              int
+	says                string // in the answer
+	mode                bundle.Mode
+	scheduler           string // afterwards
+}{
+	{"PATCH", "", `{"scheduler":"blest"}`, 200, "blest", bundle.Lab, "blest"},
+	{"PATCH", "?dry_run=true", `{"scheduler":"ecf"}`, 200, "ecf", bundle.Lab, "blest"},
+	{"PATCH", "", `{"scheduler":"best","window":"1B","paths":{"lte/lgu":{}},"rules":[{"path":"x"}]}`, 422, "4 problems", bundle.Lab, "blest"},
+	{"PATCH", "", `{"schedule":"ecf"}`, 422, "scheduler", bundle.Lab, "blest"},
+	{"PUT", "", `{"mode":"wire","paths":{"lte/skt":{"congestion":"cubic","backup":true}},"rules":[{"protocol":"udp","port":443,"path":"lte/kt"}]}`, 200, "linux-default", bundle.Wire, ""},
+	{"PATCH", "", `{"congestion":"lia"}`, 422, "bbr", bundle.Wire, ""},
+	{"PUT", "", `{`, 422, "", bundle.Wire, ""},
+	{"PUT", "", `{"mode":"both"}`, 422, "off, wire or lab", bundle.Wire, ""},
+	{"PATCH", "", `{"mode":"off"}`, 200, "one path", bundle.Off, ""},
+}
+
 // Reading, changing whole and in part, with versions and without effect when
 // anything is wrong.
 func TestMultipath(t *testing.T) {
@@ -115,23 +134,7 @@ func TestMultipath(t *testing.T) {
 	if read(b.ask(readToken, "GET", "/api/v1/multipath?offset=1", "").body, &s); s.Total != 1 || len(s.Connections) != 0 {
 		t.Errorf("the page behind the end: %+v", s)
 	}
-	for _, c := range []struct {
-		method, query, body string
-		status              int
-		says                string // in the answer
-		mode                bundle.Mode
-		scheduler           string // afterwards
-	}{
-		{"PATCH", "", `{"scheduler":"blest"}`, 200, "blest", bundle.Lab, "blest"},
-		{"PATCH", "?dry_run=true", `{"scheduler":"ecf"}`, 200, "ecf", bundle.Lab, "blest"},
-		{"PATCH", "", `{"scheduler":"best","window":"1B","paths":{"lte/lgu":{}},"rules":[{"path":"x"}]}`, 422, "4 problems", bundle.Lab, "blest"},
-		{"PATCH", "", `{"schedule":"ecf"}`, 422, "scheduler", bundle.Lab, "blest"},
-		{"PUT", "", `{"mode":"wire","paths":{"lte/skt":{"congestion":"cubic","backup":true}},"rules":[{"protocol":"udp","port":443,"path":"lte/kt"}]}`, 200, "linux-default", bundle.Wire, ""},
-		{"PATCH", "", `{"congestion":"lia"}`, 422, "bbr", bundle.Wire, ""},
-		{"PUT", "", `{`, 422, "", bundle.Wire, ""},
-		{"PUT", "", `{"mode":"both"}`, 422, "off, wire or lab", bundle.Wire, ""},
-		{"PATCH", "", `{"mode":"off"}`, 200, "one path", bundle.Off, ""},
-	} {
+	for _, c := range bundleChanges {
 		a := b.ask(driveToken, c.method, "/api/v1/multipath"+c.query, c.body)
 		if a.StatusCode != c.status || !strings.Contains(a.body, c.says) || r.last().Mode != c.mode || r.last().Scheduler != c.scheduler {
 			t.Errorf("%s %s: %d %s; relays %+v", c.method, c.body, a.StatusCode, a.body, r.last())

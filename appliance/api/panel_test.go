@@ -43,20 +43,7 @@ func TestPanel(t *testing.T) {
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("the effect of a click shows after %s", took)
 	}
-	for script, want := range map[string]string{
-		`import('/api.js').then(m => m.asCurl())`:                               "curl -X PUT",
-		`import('/api.js').then(m => m.asPytest())`:                             "@pytest.mark.link(\"geo/qirse-sat\"",
-		`import('/store.js').then(m => m.current().csv(10, m.current().end()))`: "time_s,down_offered",
-		`import('/timeline.js').then(m => { const x = m.split('a = 1\n[[timeline]]\nat = "3s"\ncut = "both"\n'); return m.join(x.rest, x.lines) })`: "[[timeline]]\nat = \"3s\"\ncut = \"both\"",
-	} {
-		if got := web.Do(script); !strings.Contains(got, want) {
-			t.Errorf("%s: %s; want %s", script, got, want)
-		}
-	}
-	for _, window := range []string{"10 s", "1 h"} {
-		web.Do(`[...document.querySelectorAll('.choice button')].find(b => b.textContent.trim() === '` + window + `').click()`)
-		web.Until("a window of "+window, `[...document.querySelectorAll('.choice button[aria-pressed="true"]')].some(b => b.textContent.trim() === '`+window+`')`)
-	}
+	checkTools(t, web)
 	web.Key("z")
 	web.Until("undone", `document.querySelector('.profile b').innerText === 'clear'`)
 
@@ -86,6 +73,26 @@ func TestPanel(t *testing.T) {
 	web.Shot("panel")
 	if got := web.Complaints(); len(got) > 0 {
 		t.Errorf("the page complained: %s", strings.Join(got, "\n"))
+	}
+}
+
+// checkTools looks at what the page can copy and export, and at the windows of
+// its strips.
+func checkTools(t *testing.T, web *chromium.Browser) {
+	t.Helper()
+	for script, want := range map[string]string{
+		`import('/api.js').then(m => m.asCurl())`:                               "curl -X PUT",
+		`import('/api.js').then(m => m.asPytest())`:                             "@pytest.mark.link(\"geo/qirse-sat\"",
+		`import('/store.js').then(m => m.current().csv(10, m.current().end()))`: "time_s,down_offered",
+		`import('/timeline.js').then(m => { const x = m.split('a = 1\n[[timeline]]\nat = "3s"\ncut = "both"\n'); return m.join(x.rest, x.lines) })`: "[[timeline]]\nat = \"3s\"\ncut = \"both\"",
+	} {
+		if got := web.Do(script); !strings.Contains(got, want) {
+			t.Errorf("%s: %s; want %s", script, got, want)
+		}
+	}
+	for _, window := range []string{"10 s", "1 h"} {
+		web.Do(`[...document.querySelectorAll('.choice button')].find(b => b.textContent.trim() === '` + window + `').click()`)
+		web.Until("a window of "+window, `[...document.querySelectorAll('.choice button[aria-pressed="true"]')].some(b => b.textContent.trim() === '`+window+`')`)
 	}
 }
 

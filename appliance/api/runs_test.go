@@ -8,6 +8,8 @@ import (
 	"farlink/appliance/run"
 )
 
+// TestRuns: a run is begun, marked, seen by all who look, ended, reported and
+// removed.
 func TestRuns(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(t, func(c *Config) { c.Capture, c.State = true, dir })
@@ -43,6 +45,22 @@ func TestRuns(t *testing.T) {
 	if r.Phase != run.Stopped || len(r.Marks) != 1 || len(r.Events) == 0 || !r.Capture || r.Samples == 0 {
 		t.Fatalf("%s", end.body)
 	}
+	checkReports(t, b)
+	if got := b.ask(driveToken, "GET", "/api/v1/runs/night-1/pcap", ""); len(packets(t, got.body)) == 0 {
+		t.Error("no packet captured")
+	}
+	checkRefusals(t, b)
+	if got := b.ask(driveToken, "DELETE", "/api/v1/runs/night-1", ""); got.StatusCode != 204 {
+		t.Errorf("%d %s", got.StatusCode, got.body)
+	}
+	if got := b.ask(readToken, "GET", "/api/v1/runs", ""); strings.TrimSpace(got.body) != "[]" {
+		t.Errorf("%s", got.body)
+	}
+}
+
+// checkReports asks for the run in all its forms.
+func checkReports(t *testing.T, b *bench) {
+	t.Helper()
 	for path, want := range map[string][2]string{
 		"report":              {"text/html", "antenna moved"},
 		"report?format=csv":   {"text/csv", "down.delivered_bps"},
@@ -55,9 +73,11 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: %d %s %.300s", path, got.StatusCode, got.Header.Get("Content-Type"), got.body)
 		}
 	}
-	if got := b.ask(driveToken, "GET", "/api/v1/runs/night-1/pcap", ""); len(packets(t, got.body)) == 0 {
-		t.Error("no packet captured")
-	}
+}
+
+// checkRefusals asks what cannot be, of the run that has ended and of none.
+func checkRefusals(t *testing.T, b *bench) {
+	t.Helper()
 	for _, q := range []request{
 		{method: "PUT", path: "/api/v1/runs/night-1", body: `{}`, status: 409, kind: "run"},
 		{method: "POST", path: "/api/v1/runs/night-1/marks", body: `{"text":"late"}`, status: 409, kind: "run"},
@@ -75,11 +95,5 @@ func TestRuns(t *testing.T) {
 			continue
 		}
 		checkProblem(t, q, got)
-	}
-	if got := b.ask(driveToken, "DELETE", "/api/v1/runs/night-1", ""); got.StatusCode != 204 {
-		t.Errorf("%d %s", got.StatusCode, got.body)
-	}
-	if got := b.ask(readToken, "GET", "/api/v1/runs", ""); strings.TrimSpace(got.body) != "[]" {
-		t.Errorf("%s", got.body)
 	}
 }

@@ -10,8 +10,73 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/lab"
 	"farlink/pep/bundle"
 )
+
+// carrierSettings are set in this order.
+var carrierSettings = []struct {
+	set   []string
+	shows string
+	all   bool // over both paths
+}{
+	{[]string{"lab", "--scheduler", "roundrobin", "--path", "lte/skt-constant=cubic"}, "not MPTCP on the wire", true},
+	{[]string{"wire"}, "linux-default", true},
+	{[]string{"off"}, "mode off", false},
+}
+
+// countBytes says how many bytes each client sent; sendAll is a client.
+const (
+	countBytes = `
+import socket
+l = socket.create_server(("10.79.0.2", 8080))
+while True:
+    c, _ = l.accept()
+    n = 0
+    while b := c.recv(65536): n += len(b)
+    c.sendall(str(n).encode())
+    c.close()`
+	sendAll = `
+import socket, sys, time
+for i in range(50):
+    try:
+        c = socket.create_connection(("10.79.0.2", 8080), 10)
+        break
+    except ConnectionRefusedError: time.sleep(0.1)
+c.sendall(bytes(3_000_000))
+c.shutdown(socket.SHUT_WR)
+print(c.recv(100).decode())`
+)
+
+// serveCount counts bytes at the server until the test ends.
+func serveCount(t *testing.T, l lab.Lab) {
+	t.Helper()
+	server := exec.Command("ip", "netns", "exec", l.NsServer, "python3", "-c", countBytes)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
+}
+
+// killRelays kills the relays, which are started again with a path down
+// meanwhile.
+func killRelays(t *testing.T, l lab.Lab, state func() appliance.MultipathState) {
+	t.Helper()
+	pid := state().PID
+	sh(t, "ip -n "+l.NsA+" link set c1 down")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(15 * time.Second); !state().Effective || state().PID == pid || !state().Paths[1].Up; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the relays do not come back: %+v", state())
+		}
+	}
+	sh(t, "ip -n "+l.NsA+" link set c1 up")
+	for end := time.Now().Add(5 * time.Second); !state().Paths[0].Up && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
 
 // A lab of two carriers is walked as docs/multipath.md has it: a transfer over
 // both, modes and schedulers changed by the command, shown by it; nothing
@@ -22,29 +87,7 @@ func TestLabCarriers(t *testing.T) {
 	if l.NsDevice != l.Name+"-d" || l.NsServer != l.Name+"-s" {
 		t.Errorf("%+v", l)
 	}
-	server := exec.Command("ip", "netns", "exec", l.NsServer, "python3", "-c", `
-import socket
-l = socket.create_server(("10.79.0.2", 8080))
-while True:
-    c, _ = l.accept()
-    n = 0
-    while b := c.recv(65536): n += len(b)
-    c.sendall(str(n).encode())
-    c.close()`)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { server.Process.Kill(); server.Wait() }()
-	const client = `
-import socket, sys, time
-for i in range(50):
-    try:
-        c = socket.create_connection(("10.79.0.2", 8080), 10)
-        break
-    except ConnectionRefusedError: time.sleep(0.1)
-c.sendall(bytes(3_000_000))
-c.shutdown(socket.SHUT_WR)
-print(c.recv(100).decode())`
+	serveCount(t, l)
 	state := func() (s appliance.MultipathState) {
 		t.Helper()
 		out := must(t, "multipath", "status", "--lab", l.Name, "--json")
@@ -54,38 +97,17 @@ print(c.recv(100).decode())`
 		return s
 	}
 	opened := uint64(0)
-	for _, c := range []struct {
-		set   []string
-		shows string
-		all   bool // over both paths
-	}{
-		{[]string{"lab", "--scheduler", "roundrobin", "--path", "lte/skt-constant=cubic"}, "not MPTCP on the wire", true},
-		{[]string{"wire"}, "linux-default", true},
-		{[]string{"off"}, "mode off", false},
-	} {
+	for _, c := range carrierSettings {
 		out := must(t, append([]string{"multipath", "set", "--lab", l.Name}, c.set...)...)
 		if !strings.Contains(out, c.shows) || !strings.Contains(out, "lte/kt-constant") {
 			t.Errorf("set %v prints\n%s", c.set, out)
 		}
 		if c.set[0] == "wire" { // its relays are killed and started again, with a path down meanwhile
-			pid := state().PID
-			sh(t, "ip -n "+l.NsA+" link set c1 down")
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			for end := time.Now().Add(15 * time.Second); !state().Effective || state().PID == pid || !state().Paths[1].Up; time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatalf("the relays do not come back: %+v", state())
-				}
-			}
-			sh(t, "ip -n "+l.NsA+" link set c1 up")
-			for end := time.Now().Add(5 * time.Second); !state().Paths[0].Up && time.Now().Before(end); {
-				time.Sleep(20 * time.Millisecond)
-			}
+			killRelays(t, l, state)
 			opened = 0 // they count anew
 		}
 		before := state()
-		if got := strings.TrimSpace(must(t, "lab", "exec", "--name", l.Name, "d", "--", "python3", "-c", client)); got != "3000000" {
+		if got := strings.TrimSpace(must(t, "lab", "exec", "--name", l.Name, "d", "--", "python3", "-c", sendAll)); got != "3000000" {
 			t.Errorf("set %v: the server had %s bytes", c.set, got)
 		}
 		after := state()

@@ -12,6 +12,11 @@ import (
 	"farlink/appliance/experiment/shelf"
 )
 
+// echoTwice is six short cells.
+const echoTwice = "name = \"echo\"\nprofiles = [\"geo/qirse-t\"]\nrepetitions = 3\nsettle = \"100ms\"\n" +
+	"[[settings]]\nname = \"near\"\n[[settings]]\nname = \"far\"\n[settings.overrides.down.path]\ndelay = \"115ms\"\n" +
+	"[[traffic]]\nname = \"echo\"\nkind = \"ping\"\nevery = \"50ms\"\nduration = \"500ms\"\n"
+
 // TestExperimentOverAPI: the box of a lab makes an experiment itself; it is
 // stopped and gone on with, its report fetched, the lease given back as it
 // was, and the link left as it was.
@@ -29,11 +34,8 @@ func TestExperimentOverAPI(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	doc := "name = \"echo\"\nprofiles = [\"geo/qirse-t\"]\nrepetitions = 3\nsettle = \"100ms\"\n" +
-		"[[settings]]\nname = \"near\"\n[[settings]]\nname = \"far\"\n[settings.overrides.down.path]\ndelay = \"115ms\"\n" +
-		"[[traffic]]\nname = \"echo\"\nkind = \"ping\"\nevery = \"50ms\"\nduration = \"500ms\"\n"
 	call("PUT", "/lease", map[string]string{"purpose": "mine", "ttl": "10m"}, nil)
-	wish := map[string]string{"document": doc}
+	wish := map[string]string{"document": echoTwice}
 	var st shelf.ExperimentState
 	call("PUT", "/experiments/night", wish, &st)
 	if st.Phase != shelf.Running || st.Cells != 6 || st.Left <= 0 {
@@ -71,6 +73,13 @@ func TestExperimentOverAPI(t *testing.T) {
 			t.Errorf("report as %s: %.300s", format, got)
 		}
 	}
+	checkAsBefore(t, call)
+	call("DELETE", "/experiments/night", nil, nil)
+}
+
+// checkAsBefore finds lease and link as the experiment found them.
+func checkAsBefore(t *testing.T, call func(method, path string, in, out any)) {
+	t.Helper()
 	var lease struct {
 		Purpose   string
 		Remaining float64 `json:"remaining_s"`
@@ -83,7 +92,6 @@ func TestExperimentOverAPI(t *testing.T) {
 	if call("GET", "/link", nil, &want); want.Profile != "clear" {
 		t.Errorf("the link is left at %s", want.Profile)
 	}
-	call("DELETE", "/experiments/night", nil, nil)
 }
 
 func fetch(t *testing.T, api, token, path string) string {

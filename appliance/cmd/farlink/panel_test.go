@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/appliance/lab"
 	"farlink/ui/chromium"
 )
 
@@ -62,6 +63,17 @@ func TestPanelOnALab(t *testing.T) {
 		t.Errorf("the page complained: %s", strings.Join(bad, "\n"))
 	}
 
+	checkSecondUser(t, l)
+	status, capture := ask(t, l, http.MethodGet, "/capture/pcap", "")
+	if status != http.StatusOK {
+		t.Fatalf("capture: %d %s", status, capture)
+	}
+	inTshark(t, capture)
+}
+
+// checkSecondUser is refused while the first has the lease.
+func checkSecondUser(t *testing.T, l lab.Lab) {
+	t.Helper()
 	var other struct{ Token string }
 	if status, body := ask(t, l, http.MethodPut, "/tokens/other", `{"scope": "drive"}`); status != http.StatusOK || json.Unmarshal([]byte(body), &other) != nil {
 		t.Fatalf("%d %s", status, body)
@@ -71,11 +83,6 @@ func TestPanelOnALab(t *testing.T) {
 	if status, body := ask(t, second, http.MethodPut, "/link", `{"profile": "geo/qirse-sat"}`); status != http.StatusLocked || !strings.Contains(body, "lab") {
 		t.Errorf("the second user gets %d %s", status, body)
 	}
-	status, capture := ask(t, l, http.MethodGet, "/capture/pcap", "")
-	if status != http.StatusOK {
-		t.Fatalf("capture: %d %s", status, capture)
-	}
-	inTshark(t, capture)
 }
 
 // patience is how much longer than promised things may take on a machine that
