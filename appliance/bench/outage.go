@@ -28,11 +28,7 @@ func hang(ctx context.Context, b *Bench) error {
 }
 
 func outage(ctx context.Context, b *Bench, times int, name string, bound float64, strike func(*rig) error) error {
-	doc, err := shipped("clear")
-	if err != nil {
-		return err
-	}
-	r, err := newRig(ctx, doc)
+	_, r, err := shippedRig(ctx, "clear")
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,16 @@ func shipped(name string) ([]byte, error) {
 	return document(p.Profile, 1)
 }
 
+// shippedRig is a rig with a shipped profile, and the profile's document.
+func shippedRig(ctx context.Context, name string) ([]byte, *rig, error) {
+	doc, err := shipped(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := newRig(ctx, doc)
+	return doc, r, err
+}
+
 // written is the document of a profile in TOML.
 func written(toml string) ([]byte, error) {
 	p, problems := profiles.Parse([]byte(toml))

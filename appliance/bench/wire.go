@@ -200,11 +200,7 @@ func (r *rig) watch(doc []byte, measure func() (netlab.Delays, error)) (s probed
 
 // idle is what an engine costs that has nothing to do.
 func idle(ctx context.Context, b *Bench) error {
-	doc, err := shipped("geo/qirse-sat")
-	if err != nil {
-		return err
-	}
-	r, err := newRig(ctx, doc)
+	_, r, err := shippedRig(ctx, "geo/qirse-sat")
 	if err != nil {
 		return err
 	}
@@ -229,11 +225,7 @@ func idle(ctx context.Context, b *Bench) error {
 
 // addedLatency is what the wire adds with no delay asked.
 func addedLatency(ctx context.Context, b *Bench) error {
-	doc, err := shipped("clear")
-	if err != nil {
-		return err
-	}
-	r, err := newRig(ctx, doc)
+	doc, r, err := shippedRig(ctx, "clear")
 	if err != nil {
 		return err
 	}
