@@ -73,7 +73,9 @@ type testBench struct {
 	starting error
 	missing  error
 	held     int
-	changed  func(PortChange)
+	// driver of the engines to come, and why that one.
+	driver, why string
+	changed     func(PortChange)
 }
 
 func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
@@ -83,7 +85,7 @@ func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
 		return nil, b.starting
 	}
 	e := &testEngine{done: make(chan struct{}), documents: []string{string(c.Document)}, modes: []Mode{c.Mode},
-		snapshot: Snapshot{Verdict: Verdict{Word: Valid}}}
+		snapshot: Snapshot{Verdict: Verdict{Word: Valid}, Driver: b.driver, DriverWhy: b.why}}
 	b.engines = append(b.engines, e)
 	return e, nil
 }

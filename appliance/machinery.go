@@ -85,6 +85,8 @@ type Snapshot struct {
 	Verdict  Verdict
 	// Driver says how frames are moved ("native XDP, copy").
 	Driver string
+	// DriverWhy says why frames are not moved the faster way, "" when they are.
+	DriverWhy string
 	// Floor is what the engine measured before it took the ports.
 	Floor Floor
 	// Checks are what the links promise, held against the frames since the

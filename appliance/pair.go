@@ -45,6 +45,7 @@ type pair struct {
 	disrupts *disruption
 	// otherPath ends the session: the proxies that are wanted are others.
 	otherPath bool
+	driver    string // of the last engine
 	// moving says that the engine was ended for that, and not lost.
 	moving bool
 
@@ -150,8 +151,25 @@ func (p *pair) began(e Engine) {
 	if again {
 		text = "engine started again"
 	}
-	p.event(KindEngine, "", text)
+	p.event(KindEngine, "", text+p.moves(e.Snapshot()))
 	p.settle()
+}
+
+// moves says how an engine that has started moves frames: by another driver
+// than the one before, that is the very thing to know.
+func (p *pair) moves(s Snapshot) (text string) {
+	was := p.driver
+	if p.driver = s.Driver; s.Driver == "" {
+		return ""
+	}
+	text = ": " + s.Driver
+	if was != "" && was != s.Driver {
+		text += ", before it was " + was
+	}
+	if s.DriverWhy != "" {
+		text += "; " + s.DriverWhy
+	}
+	return text
 }
 
 // attend does what there is to do while the engine runs.
@@ -360,7 +378,7 @@ func (p *pair) snapshot() PairState {
 	}
 	now := e.Snapshot()
 	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
-	s.Engine.Driver, s.Engine.Floor = now.Driver, &now.Floor
+	s.Engine.Driver, s.Engine.DriverWhy, s.Engine.Floor = now.Driver, now.DriverWhy, &now.Floor
 	if s.Word == Emulating {
 		s.Checks = now.Checks
 	}

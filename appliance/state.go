@@ -105,11 +105,12 @@ type Check struct {
 
 // EngineState says how the process that moves the frames is.
 type EngineState struct {
-	PID      int       `json:"pid,omitempty" doc:"Process, 0 while it does not run."`
-	Started  time.Time `json:"started,omitzero"`
-	Restarts int       `json:"restarts" doc:"How often it had to be started again."`
-	Driver   string    `json:"driver,omitempty" doc:"How frames are moved: native or generic XDP, zero-copy or copy."`
-	Floor    *Floor    `json:"floor,omitempty" doc:"The box's own latency, measured before the ports were opened."`
+	PID       int       `json:"pid,omitempty" doc:"Process, 0 while it does not run."`
+	Started   time.Time `json:"started,omitzero"`
+	Restarts  int       `json:"restarts" doc:"How often it had to be started again."`
+	Driver    string    `json:"driver,omitempty" doc:"How frames are moved: native or generic XDP, zero-copy or copy."`
+	DriverWhy string    `json:"driver_why,omitempty" doc:"Why the slower, generic XDP is used, where it is."`
+	Floor     *Floor    `json:"floor,omitempty" doc:"The box's own latency, measured before the ports were opened."`
 }
 
 // Floor is what a frame takes that no model delays: real frames on a cable of

@@ -32,6 +32,16 @@ var Quick = Plan{Warm: 1500 * time.Millisecond, For: 3 * time.Second, Times: 1}
 // Full is the plan of seed 000.
 var Full = Plan{Warm: 2 * time.Second, For: 30 * time.Second, Times: 10}
 
+// Cells is how many cells it measures over so many carriers.
+func (p Plan) Cells(carriers int) int {
+	return p.Times * len(Controls) * (carriers + len(schedule.Names()))
+}
+
+// Takes is how long it takes over so many carriers.
+func (p Plan) Takes(carriers int) time.Duration {
+	return time.Duration(p.Cells(carriers)) * (p.Warm + p.For + drains)
+}
+
 // drains is how long queues take to empty after a cell.
 const drains = 600 * time.Millisecond
 

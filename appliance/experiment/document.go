@@ -80,7 +80,7 @@ func Load(name string, known func(string) bool) (*Experiment, string, []document
 	text, err := os.ReadFile(name)
 	if err != nil {
 		if !strings.HasSuffix(name, ".toml") {
-			err = fmt.Errorf("no experiment %q; want a file or one of %s", name, strings.Join(Names(), ", "))
+			err = Unknown{name}
 		}
 		return nil, "", nil, err
 	}
@@ -92,6 +92,12 @@ func Load(name string, known func(string) bool) (*Experiment, string, []document
 	}
 	return e, string(text), bad, nil
 }
+
+// Unknown is the error of a name that is neither a shipped experiment's nor a
+// file's.
+type Unknown struct{ Name string }
+
+func (u Unknown) Error() string { return fmt.Sprintf("no experiment %q", u.Name) }
 
 // Parse reads a document; files that it names are in the directory dir. It
 // returns all problems; with one that is an error there is no experiment.

@@ -5,24 +5,22 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"farlink/emulator/netspace"
 )
 
-// Exec becomes the command, in the namespace of the lab's side "a" or "b", or
-// "d" or "s" of one with several carriers; it returns only if it cannot.
+// Exec becomes the command, in the namespace of a side of the lab, as Sides
+// has them; it returns only if it cannot.
 func Exec(name, side string, command []string) error {
 	l, err := Find(name)
 	if err != nil {
 		return err
 	}
-	into := map[string]string{"a": l.NsA, "b": l.NsB, "d": l.NsDevice, "s": l.NsServer}[side]
-	if into == "" && l.NsDevice != "" {
-		return fmt.Errorf("side %q of lab %s: want d (plain device), a (device with all carriers), b (proxy) or s (server)", side, name)
-	}
-	if into == "" {
-		return fmt.Errorf("side %q of lab %s: want a (device) or b (network)", side, name)
+	into, err := l.side(side)
+	if err != nil {
+		return err
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
@@ -37,4 +35,16 @@ func Exec(name, side string, command []string) error {
 		return fmt.Errorf("run %s: %w", path, err)
 	}
 	return nil
+}
+
+// side finds the namespace of a side.
+func (l Lab) side(word string) (netns string, err error) {
+	var there []string
+	for _, s := range l.Sides() {
+		if s.Word == word {
+			return s.Netns, nil
+		}
+		there = append(there, fmt.Sprintf("%s (%s)", s.Word, s.What))
+	}
+	return "", fmt.Errorf("side %q of lab %s: want %s", word, l.Name, strings.Join(there, ", "))
 }

@@ -29,6 +29,7 @@ import (
 	"farlink/appliance/carriers"
 	"farlink/emulator/link"
 	"farlink/pep/bundle"
+	"farlink/profiles"
 	"farlink/profiles/document"
 )
 
@@ -87,6 +88,23 @@ func (o Options) Check() error {
 	return nil
 }
 
+// find looks whether the profiles are there: the daemon would only say so in
+// its log.
+func (o Options) find() (err error) {
+	for _, name := range o.profiles() {
+		_, missing := profiles.Lookup(name)
+		err = errors.Join(err, missing)
+	}
+	return err
+}
+
+func (o Options) profiles() []string {
+	if len(o.Carriers) > 0 {
+		return o.Carriers
+	}
+	return []string{o.Profile}
+}
+
 func dir(name string) string           { return filepath.Join(Root, name) }
 func namespace(name, of string) string { return name + "-" + of }
 func namespaces(name string) []string {
@@ -143,6 +161,22 @@ func List() ([]Lab, error) {
 	}
 	slices.SortFunc(labs, func(a, b Lab) int { return strings.Compare(a.Name, b.Name) })
 	return labs, nil
+}
+
+// Side is a namespace of a lab by the word that Exec takes.
+type Side struct {
+	Word  string // "a"
+	Netns string
+	What  string // "device"
+}
+
+// Sides lists the sides, from the device to the server.
+func (l Lab) Sides() []Side {
+	if l.NsDevice == "" {
+		return []Side{{"a", l.NsA, "device side"}, {"b", l.NsB, "network side"}}
+	}
+	return []Side{{"d", l.NsDevice, "plain device"}, {"a", l.NsA, "device with all carriers"},
+		{"b", l.NsB, "proxy"}, {"s", l.NsServer, "server"}}
 }
 
 // Alive reports whether the lab's daemon runs.

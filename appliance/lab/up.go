@@ -29,7 +29,7 @@ const patience = 30 * time.Second
 // run. What it cannot finish it takes down again.
 func Up(ctx context.Context, binary string, o Options) (Lab, error) {
 	l := Lab{Name: o.Name, NsA: namespace(o.Name, "a"), NsB: namespace(o.Name, "b"), Token: "flk_" + rand.Text()}
-	if err := o.Check(); err != nil {
+	if err := errors.Join(o.Check(), o.find()); err != nil {
 		return l, err
 	}
 	if os.Geteuid() != 0 {
@@ -153,12 +153,12 @@ func (l *Lab) stands(ctx context.Context) bool {
 	return w == appliance.Emulating || w == appliance.Bypassing || w == appliance.Cutting
 }
 
-// lastWords are the last lines of the daemon's log.
+// lastWords are the last lines of the daemon's log, indented.
 func (l *Lab) lastWords() string {
 	b, err := os.ReadFile(filepath.Join(dir(l.Name), "daemon.log"))
 	if err != nil {
 		return ""
 	}
 	lines := strings.Split(string(bytes.TrimSpace(b)), "\n")
-	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-10):], "\n  ")
 }

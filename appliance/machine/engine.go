@@ -194,7 +194,7 @@ func (e *wireEngine) Snapshot() appliance.Snapshot {
 	r := e.Report()
 	out := appliance.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Standing(s.Verdict.String()), Reason: s.Reason},
-		Driver:  driver(r),
+		Driver:  driver(r), DriverWhy: r.Why,
 		Figures: figures(s), NotEffective: s.NotEffective,
 	}
 	out.Floor = floor(r.Floor)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -244,7 +245,7 @@ func roomForThreads() {
 
 func report(m *machine) *Report {
 	r := &Report{
-		Attached: [2]steer.Attach{m.wire.Attached(0), m.wire.Attached(1)},
+		Attached: [2]steer.Attach{m.wire.Attached(0), m.wire.Attached(1)}, Why: cmp.Or(m.wire.Why(0), m.wire.Why(1)),
 		ZeroCopy: m.xsks[0].ZeroCopy() && m.xsks[1].ZeroCopy(), TakenOver: m.wire.TakenOver(),
 		Floor: m.floor, PID: os.Getpid(),
 	}

@@ -10,6 +10,7 @@ import (
 // Report is how the engine found the ports and the machine when it started.
 type Report struct {
 	Attached  [2]steer.Attach // native or generic, port A and B
+	Why       string          // why generic, where it was not asked for; of the first port that is
 	ZeroCopy  bool
 	TakenOver bool // from an engine that ran before
 	Priority  int  // of SCHED_FIFO; 0 where it is not allowed

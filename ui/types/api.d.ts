@@ -176,6 +176,8 @@ export interface Disruption {
 export interface EngineState {
   /** How frames are moved: native or generic XDP, zero-copy or copy. */
   driver?: string
+  /** Why the slower, generic XDP is used, where it is. */
+  driver_why?: string
   /** The box's own latency, measured before the ports were opened. */
   floor?: Floor
   /** Process, 0 while it does not run. */

@@ -87,6 +87,9 @@ func TestLabCarriers(t *testing.T) {
 	if l.NsDevice != l.Name+"-d" || l.NsServer != l.Name+"-s" {
 		t.Errorf("%+v", l)
 	}
+	if out, want := must(t, "lab", "list"), "d NAME-d, a NAME-a, b NAME-b, s NAME-s"; !strings.Contains(out, strings.ReplaceAll(want, "NAME", l.Name)) {
+		t.Errorf("lab list:\n%s", out)
+	}
 	serveCount(t, l)
 	state := func() (s appliance.MultipathState) {
 		t.Helper()
@@ -142,7 +145,7 @@ func TestLabCarriers(t *testing.T) {
 // What cannot be is refused before anything is made.
 func TestCarriersMisuse(t *testing.T) {
 	for _, args := range [][]string{
-		{"lab", "up", "--carriers", "9"}, {"lab", "up", "--carriers", "0"}, {"lab", "up", "--carriers", "lte/nobody"}, {"lab", "up", "--carriers", "2", "--pep"},
+		{"lab", "up", "--carriers", "9"}, {"lab", "up", "--carriers", "0"}, {"lab", "up", "--carriers", "2", "--pep"},
 		{"multipath", "set", "both"}, {"multipath", "set", "lab", "--path", "x"}, {"multipath", "set"},
 	} {
 		if status := run(args); status != misuse {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -106,12 +107,19 @@ end   farlink lab down --name %[1]s
 func labExecCommand() *cobra.Command {
 	var name string
 	c := &cobra.Command{
-		Use: "exec a|b -- COMMAND…", Short: "Run a command on the device side (a) or network side (b); d, s: plain device and server of several carriers",
+		Use: "exec SIDE -- COMMAND…", Short: "Run a command on a side of a lab",
+		Long: `exec runs a command in the network namespace of a side of the lab:
+  a  device side       b  network side
+Of a lab with several carriers (lab up --carriers):
+  d  plain device      a  device that has all carriers
+  b  proxy             s  server
+lab list shows the sides of each lab. The exit status is the command's.`,
 		Example: `  farlink lab exec a -- ping -c 3 10.77.0.2
-  farlink lab exec --name two b -- iperf3 -s`,
+  farlink lab exec --name two b -- iperf3 -s
+  farlink lab exec --name carriers d -- curl http://10.79.0.2/`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(commandOf(args)) == 0 {
-				return errors.New("want a side, a or b, and a command: farlink lab exec a -- ping 10.77.0.2")
+				return errors.New("want a side and a command, such as: farlink lab exec a -- ping 10.77.0.2")
 			}
 			return lab.CheckName(name)
 		},
@@ -120,6 +128,15 @@ func labExecCommand() *cobra.Command {
 	c.Flags().StringVar(&name, "name", "lab", "name of the lab")
 	c.Flags().SetInterspersed(false)
 	return c
+}
+
+// sides lists the sides of a lab in one line.
+func sides(l lab.Lab) string {
+	var all []string
+	for _, s := range l.Sides() {
+		all = append(all, s.Word+" "+s.Netns)
+	}
+	return strings.Join(all, ", ")
 }
 
 // commandOf is what follows the side and "--", which may be left out.
@@ -163,13 +180,13 @@ func labListCommand() *cobra.Command {
 				return nil
 			}
 			t := table(c.OutOrStdout())
-			fmt.Fprintln(t, "LAB\tDEVICE SIDE\tNETWORK SIDE\tAPI\tDAEMON")
+			fmt.Fprintln(t, "LAB\tSIDES (of lab exec, and their namespaces)\tAPI\tDAEMON")
 			for _, l := range labs {
 				daemon := fmt.Sprintf("process %d", l.PID)
 				if !l.Alive() {
 					daemon = "does not run"
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.NsA, l.NsB, l.API, daemon)
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, sides(l), l.API, daemon)
 			}
 			return t.Flush()
 		},

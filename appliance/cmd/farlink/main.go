@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -52,15 +53,26 @@ func run(args []string) int {
 	case errors.Is(err, errSilent):
 		return failed
 	case *understood:
-		fmt.Fprintf(os.Stderr, "farlink: %v\n", err)
+		complain(os.Stderr, err)
 		return failed
 	}
-	fmt.Fprintf(os.Stderr, "farlink: %v\n", err)
+	complain(os.Stderr, err)
 	if !ran.HasSubCommands() {
 		fmt.Fprintf(os.Stderr, "usage: %s\n", ran.UseLine())
 	}
 	fmt.Fprintf(os.Stderr, "see `%s --help`\n", ran.CommandPath())
 	return misuse
+}
+
+// complain writes an error. Each of its lines says who speaks, but those that
+// are indented: they belong to the line before.
+func complain(w io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		if !strings.HasPrefix(line, " ") {
+			line = "farlink: " + line
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, "\n"))
+	}
 }
 
 // errSilent fails a command that has said why already.

@@ -181,3 +181,12 @@ func ended(pid int) bool {
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return strings.HasPrefix(rest, "Z")
 }
+
+// Each line of an error says who speaks, but those that are indented.
+func TestComplain(t *testing.T) {
+	var out strings.Builder
+	complain(&out, errors.Join(errors.New("one is wrong"), errors.New("two is wrong\n  here")))
+	if want := "farlink: one is wrong\nfarlink: two is wrong\n  here\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

@@ -176,12 +176,15 @@ func matrix(c *cobra.Command, f *carriersFlags, quick bool) error {
 // seed000 is the experiment that `farlink run` hands to the matrix.
 const seed000 = "seed-000"
 
-// runSeed000 measures the matrix on the three channels: which orderings
-// appear depends on them.
+// seed000Channels are its pairs of carriers: which orderings appear depends on
+// them.
+var seed000Channels = [...]string{"lte/skt,lte/kt", "lte/skt-faded,lte/kt-faded", "lte/skt-constant,lte/kt-constant"}
+
+// runSeed000 measures the matrix on all channels, or quickly on two.
 func runSeed000(c *cobra.Command, quick, asJSON bool) error {
-	channels := []string{"lte/skt,lte/kt", "lte/skt-faded,lte/kt-faded"}
-	if !quick {
-		channels = append(channels, "lte/skt-constant,lte/kt-constant")
+	channels := seed000Channels[:]
+	if quick {
+		channels = channels[:2]
 	}
 	for _, names := range channels {
 		if !asJSON {

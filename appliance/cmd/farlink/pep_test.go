@@ -160,6 +160,9 @@ func TestPEPSwitched(t *testing.T) {
 func TestHungProxy(t *testing.T) {
 	t.Parallel()
 	l := labUp(t, "--profile", "clear", "--pep")
+	if e := state(t, l).Engine; (e.DriverWhy == "") != strings.HasPrefix(e.Driver, "native") {
+		t.Errorf("driver %q, why %q", e.Driver, e.DriverWhy)
+	}
 	pid := pepOf(t, l).Proxies[0].PID
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

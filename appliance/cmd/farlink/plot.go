@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"farlink/emulator/plot/raster"
 	"farlink/emulator/sim"
 	"farlink/emulator/tally"
+	"farlink/profiles"
 )
 
 func plotCommand() *cobra.Command {
@@ -172,6 +174,9 @@ func readSeries(stdin io.Reader, name string) (*tally.Series, error) {
 	in := stdin
 	if name != "-" {
 		f, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, noSeries(name)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -198,6 +203,15 @@ func readSeries(stdin io.Reader, name string) (*tally.Series, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
+}
+
+// noSeries says what to draw instead of a file that is not there: probably a
+// profile was meant.
+func noSeries(name string) error {
+	if _, err := profiles.Lookup(name); err == nil {
+		return fmt.Errorf("%s is a profile, not a series: want --profile %s --load tcp-down, or another load", name, name)
+	}
+	return fmt.Errorf("no series %s: want a file that farlink sim --series wrote, or --profile NAME and --load", name)
 }
 
 // readTable reads a series as CSV: t_s in even steps, then the columns.

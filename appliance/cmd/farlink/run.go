@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"farlink/appliance/carriers"
 	"farlink/appliance/experiment"
 	"farlink/appliance/lab"
 	"farlink/appliance/traffic"
@@ -45,7 +46,7 @@ come through, or what the experiment expects is not met.`,
   farlink run mine.toml --api 192.0.2.2:8080 --host-a 10.0.0.7@dut --host-b 10.0.0.8`,
 		Args: x.understand,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return experiment.Names(), cobra.ShellCompDirectiveDefault
+			return shippedExperiments(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -83,7 +84,7 @@ func (x *experimenting) understand(c *cobra.Command, args []string) error {
 		return err
 	}
 	if len(args) == 0 && !x.list {
-		return errors.New("nothing to run: want a file, or one of " + strings.Join(experiment.Names(), ", "))
+		return errors.New("nothing to run: want a file, or one of " + strings.Join(shippedExperiments(), ", "))
 	}
 	if (x.to.api == "") != (x.hostA == "" && x.hostB == "") {
 		return errors.New("--api and --host-a, --host-b: want all three or none; a lab knows its hosts")
@@ -117,6 +118,9 @@ func host(text string) traffic.Host {
 	return h
 }
 
+// shippedExperiments are the names that run takes besides files.
+func shippedExperiments() []string { return append(experiment.Names(), seed000) }
+
 // names lists the shipped experiments.
 func (x *experimenting) names(out io.Writer) error {
 	type line struct {
@@ -134,6 +138,8 @@ func (x *experimenting) names(out io.Writer) error {
 		cells := e.Cells()
 		lines = append(lines, line{name, e.About, len(cells), e.Length(cells).Seconds()})
 	}
+	n := len(seed000Channels)
+	lines = append(lines, line{seed000, "multipath schedulers and congestion controls over three pairs of carriers", n * carriers.Full.Cells(2), float64(n) * carriers.Full.Takes(2).Seconds()})
 	if x.json {
 		return printJSON(out, lines)
 	}
@@ -154,7 +160,13 @@ func (x *experimenting) run(c *cobra.Command, name string) error {
 	if x.to.api != "" || x.to.lab != "" {
 		known = func(string) bool { return true } // the box says
 	}
+	if name == seed000 {
+		return fmt.Errorf("%s is no list of cells: see farlink multipath matrix --help", name)
+	}
 	e, text, bad, err := experiment.Load(name, known)
+	if errors.As(err, new(experiment.Unknown)) {
+		return fmt.Errorf("%w; want a file, or one of %s", err, strings.Join(shippedExperiments(), ", "))
+	}
 	if err != nil {
 		return err
 	}

@@ -140,6 +140,9 @@ func printEngine(w io.Writer, p appliance.PairState) {
 	if p.Engine.Restarts > 0 {
 		fmt.Fprintf(w, ", restarts: %d", p.Engine.Restarts)
 	}
+	if p.Engine.DriverWhy != "" {
+		fmt.Fprintf(w, "\nwhy generic\t%s", p.Engine.DriverWhy)
+	}
 	if f := p.Engine.Floor; f != nil && f.Why != "" {
 		fmt.Fprintf(w, "\nfloor\t%s", f.Why)
 	} else if f != nil {

@@ -22,22 +22,25 @@ var linkPins = [2]string{"link_a", "link_b"}
 func (w *Wire) attach(i int, p, other Port, how Attach) error {
 	if w.dir == "" {
 		var err error
-		w.links[i], w.modes[i], err = attachNew(p, other, w.program(i), how)
+		w.links[i], w.modes[i], w.whys[i], err = attachNew(p, other, w.program(i), how)
 		return err
 	}
 	pin := filepath.Join(w.dir, linkPins[i])
 	if l, mode := takeOver(pin, p.Index, w.program(i), how); l != nil {
 		w.links[i], w.modes[i], w.taken = l, mode, true
+		if mode == Generic {
+			_, w.whys[i] = preferred(p, other)
+		}
 		return nil
 	}
 	if err := os.Remove(pin); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unpin the old attachment of port %s: %w", p.Name, err)
 	}
-	l, mode, err := attachNew(p, other, w.program(i), how)
+	l, mode, why, err := attachNew(p, other, w.program(i), how)
 	if err != nil {
 		return err
 	}
-	w.links[i], w.modes[i] = l, mode
+	w.links[i], w.modes[i], w.whys[i] = l, mode, why
 	if err := l.Pin(pin); err != nil {
 		return fmt.Errorf("pin the attachment of port %s: %w", p.Name, err)
 	}
@@ -71,32 +74,42 @@ func attachedMode(index int) Attach {
 	return Native
 }
 
-func attachNew(p, other Port, prog *ebpf.Program, how Attach) (link.Link, Attach, error) {
-	if how == Auto || how == "" {
-		if l, mode, err := attachNew(p, other, prog, preferred(p, other)); err == nil || errors.Is(err, unix.EBUSY) {
-			return l, mode, err
-		}
-		how = Generic
+// attachNew attaches the program, and says why in generic mode where native
+// was not ruled out by how.
+func attachNew(p, other Port, prog *ebpf.Program, how Attach) (l link.Link, mode Attach, why string, err error) {
+	if how == Native || how == Generic {
+		l, err = attachAs(p, prog, how)
+		return l, how, "", err
 	}
+	mode, why = preferred(p, other)
+	if l, err = attachAs(p, prog, mode); err == nil || errors.Is(err, unix.EBUSY) {
+		return l, mode, why, err
+	}
+	why = err.Error()
+	l, err = attachAs(p, prog, Generic)
+	return l, Generic, why, err
+}
+
+func attachAs(p Port, prog *ebpf.Program, how Attach) (link.Link, error) {
 	flags := link.XDPDriverMode
 	if how == Generic {
 		flags = link.XDPGenericMode
 	}
 	l, err := link.AttachXDP(link.XDPOptions{Program: prog, Interface: p.Index, Flags: flags})
 	if errors.Is(err, unix.EBUSY) {
-		return nil, how, fmt.Errorf("port %s carries another XDP program: %w", p.Name, err)
+		return nil, fmt.Errorf("port %s carries another XDP program: %w", p.Name, err)
 	}
 	if err != nil {
-		return nil, how, fmt.Errorf("attach steer to port %s (%s): %w", p.Name, how, err)
+		return nil, fmt.Errorf("attach steer to port %s (%s): %w", p.Name, how, err)
 	}
-	return l, how, nil
+	return l, nil
 }
 
 // Expected is how the program will sit on port A if asked to so, as far as can
 // be told before it is tried.
 func Expected(how Attach, ports [2]Port) Attach {
 	if how == Auto || how == "" {
-		return preferred(ports[0], ports[1])
+		how, _ = preferred(ports[0], ports[1])
 	}
 	return how
 }
@@ -105,7 +118,7 @@ func Expected(how Attach, ports [2]Port) Attach {
 // no longer than most. A veth that was plugged in anew takes native frames
 // only when its peer is up and polls, which comes a little after the port.
 func AwaitNative(ports [2]Port, most time.Duration) {
-	for end := time.Now().Add(most); preferred(ports[0], ports[1]) != Native && time.Now().Before(end); {
+	for end := time.Now().Add(most); Expected(Auto, ports) != Native && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -113,16 +126,16 @@ func AwaitNative(ports [2]Port, most time.Duration) {
 // preferred is the mode to try first. A native program can bypass only to a
 // port that takes redirects natively, which a veth does while its peer polls;
 // where it does not, a native bypass would be a hole, and generic mode reaches
-// every port (docs/decisions/02-wire.md).
-func preferred(p, other Port) Attach {
+// every port (docs/decisions/02-wire.md). Where it is generic, why says so.
+func preferred(p, other Port) (how Attach, why string) {
 	for _, port := range []Port{p, other} {
 		dev, err := netlink.LinkByIndex(port.Index)
 		if err != nil || dev.Type() != "veth" {
 			continue
 		}
 		if takes, err := takesRedirects(port.Index); err != nil || !takes {
-			return Generic
+			return Generic, fmt.Sprintf("%s is a veth whose peer does not poll (no XDP and no GRO there), so that no frame could be redirected to it natively", port.Name)
 		}
 	}
-	return Native
+	return Native, ""
 }

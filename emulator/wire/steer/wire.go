@@ -44,6 +44,7 @@ type Wire struct {
 	objects  programObjects
 	links    [2]link.Link
 	modes    [2]Attach
+	whys     [2]string // why generic, where not asked for
 	settings *settings
 	taken    bool
 	lock     *os.File
@@ -141,6 +142,10 @@ func (w *Wire) Connect(port, queue, fd int) error {
 
 // Attached returns how the program sits on port 0 or 1: Native or Generic.
 func (w *Wire) Attached(port int) Attach { return w.modes[port] }
+
+// Why says why the program sits on port 0 or 1 in generic mode, though it was
+// not asked to; "" where it does not, or was.
+func (w *Wire) Why(port int) string { return w.whys[port] }
 
 // TakenOver reports whether an earlier process's attachment was taken over.
 func (w *Wire) TakenOver() bool { return w.taken }

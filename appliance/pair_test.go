@@ -1,0 +1,43 @@
+package appliance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An engine that moves frames otherwise than the one before says so, and the
+// state says why.
+func TestDriverChanges(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		next := func(driver, why string) {
+			bench.mu.Lock()
+			bench.driver, bench.why = driver, why
+			bench.mu.Unlock()
+			close(bench.last().done)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		next("native XDP, copy", "")
+		next("native XDP, copy", "")
+		next("generic XDP, copy", "p0 is a veth whose peer does not poll")
+		if e := b.State().Pairs[0].Engine; e.Driver != "generic XDP, copy" || !strings.Contains(e.DriverWhy, "does not poll") {
+			t.Errorf("%+v", e)
+		}
+		s := b.Subscribe(0)
+		defer s.Close()
+		var texts []string
+		for _, e := range s.Past {
+			if e.Kind == KindEngine {
+				texts = append(texts, e.Text)
+			}
+		}
+		want := []string{"engine started", "engine started again: native XDP, copy", "engine started again: native XDP, copy",
+			"engine started again: generic XDP, copy, before it was native XDP, copy; p0 is a veth whose peer does not poll"}
+		if !slices.Equal(texts, want) {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	})
+}
