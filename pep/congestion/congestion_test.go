@@ -253,7 +253,7 @@ func TestXLayerAgainstReference(t *testing.T) {
 		window, _ := x.Window(x.Share(rate, active, mss), rtt, mss)
 		pacing := x.Share(pace, active, mss)
 		if level > 0 {
-			pacing = x.Level(pacing, link.Size(queue), link.Size(level), link.Size(span))
+			pacing = x.Level(pacing, link.Size(queue), link.Size(level), link.Size(span), link.Size(mss+66))
 		}
 		if math.Abs(float64(ask.Window)-window) > 1+0.001*window || math.Abs(float64(ask.Pacing)*8-float64(pacing)) > 16+0.02*float64(pacing)+float64(pace)/256 {
 			t.Fatalf("rate %v, %d flows, rtt %v, mss %d, queue %d: kernel %d packets at %d B/s, reference %v at %v",

@@ -38,7 +38,8 @@ type capacity struct {
 	queue, rtt             uint32
 	faulted                uint64
 	fault                  uint32
-	_                      [3]uint32
+	epoch                  uint32 // of xlayer, as now and before
+	now, before            int32  // flows with a backlog
 	most                   uint64
 	level, span            uint32
 	granted, pace, carry   uint64

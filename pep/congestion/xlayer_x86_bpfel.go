@@ -40,6 +40,7 @@ const (
 	xlayerMapXlayer          = "xlayer"
 	xlayerProgXlayerControl  = "xlayer_control"
 	xlayerProgXlayerInit     = "xlayer_init"
+	xlayerProgXlayerRelease  = "xlayer_release"
 	xlayerProgXlayerSsthresh = "xlayer_ssthresh"
 	xlayerProgXlayerStep     = "xlayer_step"
 	xlayerProgXlayerTso      = "xlayer_tso"
@@ -90,6 +91,7 @@ type xlayerSpecs struct {
 type xlayerProgramSpecs struct {
 	XlayerControl  *ebpf.ProgramSpec `ebpf:"xlayer_control"`
 	XlayerInit     *ebpf.ProgramSpec `ebpf:"xlayer_init"`
+	XlayerRelease  *ebpf.ProgramSpec `ebpf:"xlayer_release"`
 	XlayerSsthresh *ebpf.ProgramSpec `ebpf:"xlayer_ssthresh"`
 	XlayerStep     *ebpf.ProgramSpec `ebpf:"xlayer_step"`
 	XlayerTso      *ebpf.ProgramSpec `ebpf:"xlayer_tso"`
@@ -156,6 +158,7 @@ type xlayerVariables struct {
 type xlayerPrograms struct {
 	XlayerControl  *ebpf.Program `ebpf:"xlayer_control"`
 	XlayerInit     *ebpf.Program `ebpf:"xlayer_init"`
+	XlayerRelease  *ebpf.Program `ebpf:"xlayer_release"`
 	XlayerSsthresh *ebpf.Program `ebpf:"xlayer_ssthresh"`
 	XlayerStep     *ebpf.Program `ebpf:"xlayer_step"`
 	XlayerTso      *ebpf.Program `ebpf:"xlayer_tso"`
@@ -166,6 +169,7 @@ func (p *xlayerPrograms) Close() error {
 	return _XlayerClose(
 		p.XlayerControl,
 		p.XlayerInit,
+		p.XlayerRelease,
 		p.XlayerSsthresh,
 		p.XlayerStep,
 		p.XlayerTso,

@@ -144,16 +144,19 @@ func TestXLayer(t *testing.T) {
 }
 
 // TestLevel: a level of 20000 bytes, with a span as long, and with one of five
-// times that.
+// times that; frames of 1000 bytes. At 40000 the sixteenth
+// holds: the queue is 20 frames above, and the pause 16.
 func TestLevel(t *testing.T) {
 	var x XLayer
 	const share = 7 * link.MegabitPerSecond
 	for queue, want := range map[link.Size]float64{0: 14e6, 10000: 10.5e6, 20000: 7e6, 30000: 3.5e6, 38000: 0.7e6, 40000: 7e6 / 16} {
-		near(t, "rate", float64(x.Level(share, queue, 20000, 20000)), want, 500)
+		near(t, "rate", float64(x.Level(share, queue, 20000, 20000, 1000)), want, 500)
 	}
 	for queue, want := range map[link.Size]float64{0: 8.4e6, 20000: 7e6, 70000: 3.5e6, 900000: 7e6 / 16} {
-		near(t, "soft", float64(x.Level(share, queue, 20000, 100000)), want, 500)
+		near(t, "soft", float64(x.Level(share, queue, 20000, 100000, 1000)), want, 500)
 	}
+	// A level of four frames, five more waiting: one is sent in six.
+	near(t, "no pause beyond the level", float64(x.Level(share, 9000, 4000, 4000, 1000)), 7e6/6, 1)
 }
 
 func TestResume(t *testing.T) {

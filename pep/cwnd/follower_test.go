@@ -142,7 +142,7 @@ func sendOver(t *testing.T, profile string, lasting, start link.Duration) outcom
 		c, _ := e.Capacity(link.Up, 0, now)
 		a := f.Follow(c, step, c.NextAt.Sub(now))
 		window, _ := law.Window(law.Share(a.Carry, 1, 1448), 500*link.Millisecond+a.Wait, 1448)
-		pace := law.Level(a.Pace, c.Queue, a.Level, a.Span)
+		pace := law.Level(a.Pace, c.Queue, a.Level, a.Span, frame)
 		for next = max(next, now.Add(-step)); next <= now && float64(flying) < window; flying++ {
 			x.sent = append(x.sent, now)
 			e.Arrive(link.Up, now, 0, bytes, &x)

@@ -48,8 +48,15 @@ func (x XLayer) Window(share link.Rate, rtt link.Duration, mss int) (packets flo
 // Level corrects a share of the pacing rate by what waits before the link,
 // so that the queue stays at a level: at the level the rate is the share, one
 // span below twice as much, one above nothing but a sixteenth. The grant is
-// then used in full whatever the overhead.
-func (XLayer) Level(share link.Rate, queue, level, span link.Size) link.Rate {
+// then used in full whatever the overhead. A packet that was paced cannot be
+// sent sooner, so no pause may be longer than the queue takes to come down to
+// the level and give off a frame more: else a few frames too many on a slow
+// link would leave it without any.
+func (XLayer) Level(share link.Rate, queue, level, span, frame link.Size) link.Rate {
 	factor := 1 + (float64(level)-float64(queue))/float64(span)
-	return link.Rate(float64(share) * math.Max(1.0/16, math.Min(2, factor)))
+	least := 1.0 / 16
+	if queue > level {
+		least = math.Max(least, float64(frame)/float64(frame+queue-level))
+	}
+	return link.Rate(float64(share) * math.Max(least, math.Min(2, factor)))
 }

@@ -22,7 +22,8 @@ struct capacity {
 	__u32 rtt_us;  /* propagation both ways */
 	__u64 faulted; /* what is believed in told's place while fault is set */
 	__u32 fault;
-	__u32 epoch, now, before;
+	__u32 epoch;
+	__s32 now, before; /* below 0 for an epoch at most: flows leave while it ends */
 	__u64 most;	   /* the highest that may be granted */
 	__u32 level, span; /* bytes that should wait: cwnd.XLayer.Level */
 	__u64 granted;	   /* in this frame */
@@ -57,8 +58,8 @@ struct {
 
 struct private {
 	struct carried on;
-	__u32 epoch;
-	__u32 delivered; /* packets, at the last acknowledgement */
+	__u32 epoch, previous; /* in which it was counted, the last two times */
+	__u32 delivered;       /* packets, at the last acknowledgement */
 };
 
 struct tcp_sock___delivered {
@@ -86,6 +87,18 @@ static __always_inline __u64 share(const struct ask *a, __u64 rate, __u32 mss)
 	return rate * mss / (mss + a->overhead) / (a->active ? a->active : 1);
 }
 
+/* cwnd.XLayer.Level, in 1/256. */
+static __always_inline __u32 factor(const struct ask *a, __u32 frame)
+{
+	__u64 least = 16, off = a->span + (__u64)a->level, factor = 0;
+	if (a->queue > a->level)
+		least = frame * 256ULL / (frame + (__u64)(a->queue - a->level));
+	least = least < 16 ? 16 : least;
+	if (a->queue < off)
+		factor = (off - a->queue) * 256 / a->span;
+	return factor < least ? least : factor > 512 ? 512 : factor;
+}
+
 static __always_inline void answer(struct ask *a)
 {
 	__u32 mss = a->mss ? a->mss : 536;
@@ -93,14 +106,8 @@ static __always_inline void answer(struct ask *a)
 	__u64 window = (product * a->gain / 256 + mss - 1) / mss;
 	a->window = window < a->floor ? a->floor : window;
 	a->pacing = share(a, a->pace, mss);
-	if (a->level && a->span) {
-		__u64 factor = 16; /* in 1/256 */
-		__u64 off = a->span + (__u64)a->level;
-		if (a->queue < off)
-			factor = (off - a->queue) * 256 / a->span;
-		factor = factor < 16 ? 16 : factor > 512 ? 512 : factor;
-		a->pacing = a->pacing * factor / 256;
-	}
+	if (a->level && a->span)
+		a->pacing = a->pacing * factor(a, mss + a->overhead) / 256;
 }
 
 SEC("syscall")
@@ -128,10 +135,12 @@ static __always_inline __u32 active(struct capacity *c, struct tcp_sock *tp, str
 		c->now = 0;
 	}
 	if (p->epoch != epoch && tp->write_seq - tp->snd_una > BACKLOG_SEGMENTS * tp->mss_cache) {
+		p->previous = p->epoch;
 		p->epoch = epoch;
 		__sync_fetch_and_add(&c->now, 1);
 	}
-	return c->before > c->now ? c->before : c->now;
+	__s32 count = c->before > c->now ? c->before : c->now;
+	return count < 0 ? 0 : count;
 }
 
 /* What the socket follows; none where the link has not said, or has no
@@ -190,11 +199,27 @@ void BPF_PROG(xlayer_init, struct sock *sk)
 		p->on.floor = on->floor;
 		p->on.overhead = on->overhead;
 	}
-	p->epoch = 0;
+	p->epoch = p->previous = 0;
 	p->delivered = ((struct tcp_sock___delivered *)sk)->delivered;
 	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 	follow(sk);
+}
+
+/* A flow that ends is counted no more: the next one has all of the link. */
+SEC("struct_ops")
+void BPF_PROG(xlayer_release, struct sock *sk)
+{
+	struct private *p = private_of(sk);
+	__u32 column = p->on.column;
+	struct capacity *c = bpf_map_lookup_elem(&capacities, &column);
+	if (!c || !p->epoch)
+		return;
+	__u32 epoch = c->epoch;
+	if (p->epoch == epoch)
+		__sync_fetch_and_add(&c->now, -1);
+	if (p->epoch == epoch - 1 || (p->epoch == epoch && p->previous == epoch - 1))
+		__sync_fetch_and_add(&c->before, -1);
 }
 
 /* Of the arguments only the socket is used: kernels before 6.10 give two, in
@@ -235,7 +260,8 @@ __u32 BPF_PROG(xlayer_tso, struct sock *sk)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops xlayer = {
-	.init = (void *)xlayer_init, .cong_control = (void *)xlayer_control,
+	.init = (void *)xlayer_init, .release = (void *)xlayer_release,
+	.cong_control = (void *)xlayer_control,
 	.ssthresh = (void *)xlayer_ssthresh, .undo_cwnd = (void *)xlayer_undo,
 	.min_tso_segs = (void *)xlayer_tso, .flags = NON_RESTRICTED, .name = "fl_xlayer",
 };
