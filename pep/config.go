@@ -31,8 +31,8 @@ type Config struct {
 	Fault Fault `toml:"fault" json:"fault,omitzero"`
 	// LeastRTT is the round trip of the wan leg's link below which nothing is
 	// split, since on so short a way a split costs more than it brings.
-	// Default 20ms: over 13 ms a page of 1 MB was 3 % slower. Where the link has
-	// no limit it is not known.
+	// Default 20ms: over 13 ms a page of 1 MB was 3 % slower. A link without
+	// a limit tells no round trip, and is split.
 	LeastRTT link.Duration `toml:"least_rtt" json:"least_rtt,omitempty"`
 	// DialTimeout is how long the far side is asked. Default 130s, the
 	// kernel's own patience with a SYN.

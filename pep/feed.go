@@ -55,7 +55,7 @@ type FeedLink struct {
 	Link       int     `json:"link"`
 	Way        string  `json:"way"`
 	GrantedBps float64 `json:"granted_bps"`
-	RTTms      float64 `json:"rtt_ms"`
+	RTTms      float64 `json:"rtt_ms"` // 0 also where it is not known
 	QueueBytes int64   `json:"queue_bytes"`
 	AgeMs      float64 `json:"age_ms"` // since it was told
 }
@@ -107,7 +107,7 @@ func (p *Proxy) Grant(grants []Grant) error {
 			return fmt.Errorf("capacity of link %d: want 0 to %d", g.Link, congestion.MostLinks-1)
 		}
 		rate := link.Rate(g.RateBps)
-		p.feed.Tell(g.Link, p.way, monotonic(), math.MaxInt64, link.Capacity{Rate: rate, NextRate: rate})
+		p.feed.Tell(g.Link, p.way, monotonic(), math.MaxInt64, link.Capacity{Rate: rate, NextRate: rate, RTT: -1})
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (p *Proxy) feedStatus(c *Config) FeedStatus {
 			continue
 		}
 		s.Links = append(s.Links, FeedLink{
-			Link: n, Way: p.way.String(), GrantedBps: float64(t.Rate), RTTms: float64(t.RTT) / 1e6,
+			Link: n, Way: p.way.String(), GrantedBps: float64(t.Rate), RTTms: float64(max(t.RTT, 0)) / 1e6,
 			QueueBytes: int64(t.Queue), AgeMs: float64(max(now-t.At, 0)) / 1e6,
 		})
 	}

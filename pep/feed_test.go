@@ -64,8 +64,9 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestShortLink: nothing new is split over a link of 4 ms, and again over one
-// of 500; a proxy that does not know its link splits.
+// TestShortLink: nothing new is split over a link of 4 ms, nor over one of
+// none at all, and again over one of 500; a proxy that does not know its link,
+// or its round trip, splits.
 func TestShortLink(t *testing.T) {
 	pin := filepath.Join("/sys/fs/bpf", fmt.Sprintf("farlink-test-%x", rand.Uint64()))
 	needsRoot(t)
@@ -91,7 +92,7 @@ func TestShortLink(t *testing.T) {
 	for i, c := range []struct {
 		rtt  link.Duration
 		want int
-	}{{4 * link.Millisecond, 1}, {500 * link.Millisecond, 2}, {4 * link.Millisecond, 2}} {
+	}{{4 * link.Millisecond, 1}, {500 * link.Millisecond, 2}, {0, 2}, {-1, 3}, {4 * link.Millisecond, 3}} {
 		feed.Tell(0, link.Down, int64(i+1), math.MaxInt64, link.Capacity{Rate: 8 * link.MegabitPerSecond, RTT: c.rtt})
 		split(c.want)
 	}

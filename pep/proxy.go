@@ -171,7 +171,7 @@ func (p *Proxy) enforce(c *Config, short bool) error {
 // that a split would cost more than it brings. What is not known is not short.
 func (p *Proxy) isShort(c *Config) bool {
 	t := p.feed.Now(congestion.Column(c.WAN.Link, p.way))
-	return t.At != 0 && t.RTT > 0 && t.RTT < c.LeastRTT
+	return t.At != 0 && t.RTT >= 0 && t.RTT < c.LeastRTT
 }
 
 // look notices when a link has become short, or is so no more.

@@ -69,7 +69,7 @@ type Capacity struct {
 	NextAt   Time     // when the next grant takes effect; Never if constant
 	NextRate Rate     // that grant, when already known, else Rate
 	Most     Rate     // the highest that may ever be granted; 0 when that is not known
-	RTT      Duration // propagation and framing both ways, without queueing
+	RTT      Duration // propagation and framing both ways, without queueing; below 0 when that is not known
 	Queue    Size     // waiting for capacity now
 	Room     Size     // how much may wait before some of it is lost or marked; 0 when that is not known
 	OnDemand bool     // what is granted follows what is asked for, long after it

@@ -58,7 +58,7 @@ type Told struct {
 	Carry  link.Rate     // of what windows are the product; 0 is Rate
 	Wait   link.Duration // beyond the round trip, for which windows last
 	Queue  link.Size     // waiting for capacity
-	RTT    link.Duration
+	RTT    link.Duration // below 0 is not known
 }
 
 // Column is the place of a link's way in a feed.
@@ -146,7 +146,7 @@ func (f *Feed) Tell(number int, w link.Way, now, nextAt int64, c link.Capacity) 
 	atomic.StoreUint64(&e.next, uint64(c.NextRate)/8)
 	atomic.StoreUint64(&e.nextAt, uint64(nextAt))
 	atomic.StoreUint32(&e.queue, uint32(min(c.Queue, 1<<32-1)))
-	atomic.StoreUint32(&e.rtt, uint32(c.RTT/link.Microsecond))
+	atomic.StoreUint32(&e.rtt, microseconds(c.RTT))
 	atomic.StoreUint64(&e.at, uint64(now))
 }
 
@@ -170,8 +170,25 @@ func (f *Feed) Now(column uint32) Told {
 		Wait:   link.Duration(atomic.LoadUint32(&e.wait)) * link.Microsecond,
 		Frame:  link.Rate(8 * atomic.LoadUint64(&e.granted)),
 		Most:   link.Rate(8 * atomic.LoadUint64(&e.most)),
-		Queue:  link.Size(atomic.LoadUint32(&e.queue)), RTT: link.Duration(atomic.LoadUint32(&e.rtt)) * link.Microsecond,
+		Queue:  link.Size(atomic.LoadUint32(&e.queue)), RTT: duration(atomic.LoadUint32(&e.rtt)),
 	}
+}
+
+// unknown is a round trip that nobody told.
+const unknown = ^uint32(0)
+
+func microseconds(d link.Duration) uint32 {
+	if d < 0 {
+		return unknown
+	}
+	return uint32(d / link.Microsecond)
+}
+
+func duration(us uint32) link.Duration {
+	if us == unknown {
+		return -1
+	}
+	return link.Duration(us) * link.Microsecond
 }
 
 // Pretend makes xlayer believe a rate other than the one that is told.

@@ -35,6 +35,10 @@ func TestFeed(t *testing.T) {
 	if got := reader.Now(Column(3, link.Up)); got != want {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
+	writer.Tell(3, link.Up, 78, math.MaxInt64, link.Capacity{Rate: c.Rate, RTT: -1})
+	if got := reader.Now(Column(3, link.Up)).RTT; got != -1 {
+		t.Errorf("a round trip that is not known is %v", got)
+	}
 	if got := reader.Now(Column(3, link.Down)); got != (Told{}) {
 		t.Errorf("the other way has %+v, want nothing", got)
 	}

@@ -24,7 +24,7 @@ func TestSharing(t *testing.T) {
 	defer s.Close()
 	s.Load("xlayer")
 	feed.Tell(5, link.Up, monotonic(t), math.MaxInt64, link.Capacity{Rate: 8 * link.MegabitPerSecond, NextRate: 8 * link.MegabitPerSecond, RTT: 100 * link.Millisecond})
-	const epoch = 1 << 28 // EPOCH_SHIFT
+	const epoch = 1 << 28                                 // EPOCH_SHIFT
 	time.Sleep(time.Duration(epoch - monotonic(t)%epoch)) // all in one
 	column := &feed.columns[Column(5, link.Up)]
 	first, second := backlogged(t, s), backlogged(t, s)

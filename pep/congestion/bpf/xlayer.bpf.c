@@ -19,7 +19,7 @@ struct capacity {
 	__u64 next;    /* the next grant, when it is known already, else told */
 	__u64 next_at; /* CLOCK_MONOTONIC ns when that takes effect; ~0 is never */
 	__u32 queue;   /* bytes waiting for capacity */
-	__u32 rtt_us;  /* propagation both ways */
+	__u32 rtt_us;  /* propagation both ways; ~0 is not known */
 	__u64 faulted; /* what is believed in told's place while fault is set */
 	__u32 fault;
 	__u32 epoch;
@@ -164,7 +164,7 @@ static __always_inline int follow(struct sock *sk)
 	if (rtt == ~0U || !rtt)
 		rtt = tp->srtt_us >> 3;
 	if (!rtt)
-		rtt = c->rtt_us ? c->rtt_us : 1000;
+		rtt = c->rtt_us && c->rtt_us != ~0U ? c->rtt_us : 1000;
 	__u64 rate = c->fault ? c->faulted : c->told;
 	struct ask a = {.pace = c->pace && !c->fault ? c->pace : rate, .carry = c->carry && !c->fault ? c->carry : rate,
 			.active = active(c, tp, p), .rtt_us = rtt + c->wait_us,
