@@ -9,6 +9,7 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/traffic"
 	"farlink/emulator/link"
+	"farlink/profiles"
 )
 
 // Cell is one measurement of an experiment.
@@ -52,11 +53,17 @@ func (e *Experiment) Cells() (cells []Cell) {
 	return cells
 }
 
-// quickest is how long traffic goes on in a quick experiment.
-const quickest = 3 * link.Second
+// Traffic of a quick experiment goes on for quickest, and for quickRounds round
+// trips of its link at least: in less a sender is not out of slow start, and a
+// proxy, which starts slowly twice, looks like a burden.
+const (
+	quickest    = 3 * link.Second
+	quickRounds = 16
+)
 
 // Quick returns the experiment cut down to see whether it works: one profile,
-// one seed, one repetition, short traffic, nothing expected.
+// one seed, one repetition, short traffic (3 s, or 16 round trips if that is
+// longer), nothing expected.
 func (e *Experiment) Quick() *Experiment {
 	q := *e
 	q.Profiles, q.Repetitions, q.Expect = e.Profiles[:1], 1, nil
@@ -64,13 +71,30 @@ func (e *Experiment) Quick() *Experiment {
 		q.Seeds = e.Seeds[:1]
 	}
 	q.Traffic = make([]traffic.Load, len(e.Traffic))
+	lasting := max(quickest, (quickRounds*e.roundTrip(q.Profiles[0])+link.Second-1)/link.Second*link.Second)
 	for i, l := range e.Traffic {
 		l.Start = min(l.Start, 500*link.Millisecond)
-		l.Duration = min(l.Duration, quickest)
+		l.Duration = min(l.Duration, lasting)
 		l.Skip = min(l.Skip, l.Duration/3)
 		q.Traffic[i] = l
 	}
 	return &q
+}
+
+// roundTrip is the propagation both ways of a profile that is shipped or a
+// file, 0 of one that only the box knows.
+func (e *Experiment) roundTrip(profile string) link.Duration {
+	if text, ok := e.texts[profile]; ok {
+		if p, _ := profiles.Parse([]byte(text)); p != nil {
+			return p.RTT()
+		}
+		return 0
+	}
+	d, err := profiles.Lookup(profile)
+	if err != nil {
+		return 0
+	}
+	return d.Profile.RTT()
 }
 
 // loads are those that run with the setting.

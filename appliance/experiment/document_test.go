@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -26,6 +27,9 @@ func TestShipped(t *testing.T) {
 		}
 		if n := len(e.Quick().Cells()); n != len(e.Settings) {
 			t.Errorf("%s: %d quick cells", name, n)
+		}
+		if want := 16 * e.roundTrip(e.Profiles[0]); e.Quick().Traffic[0].Duration < min(want, e.Traffic[0].Duration) {
+			t.Errorf("%s: quick traffic lasts %v, want 16 round trips, %v", name, e.Quick().Traffic[0].Duration, want)
 		}
 		if e.Traffic[0].Duration < e.Quick().Traffic[0].Duration {
 			t.Errorf("%s: quick changes the experiment", name)
@@ -108,7 +112,7 @@ func TestFiles(t *testing.T) {
 	if e == nil || e.Files()["mine.toml"] != profile || len(e.Cells()) != 3 {
 		t.Error(bad)
 	}
-	if _, _, _, err := Load("no-such", nil); err == nil || !strings.Contains(err.Error(), "geo-pep") {
+	if _, _, _, err := Load("no-such", nil); !errors.As(err, new(Unknown)) {
 		t.Error(err)
 	}
 	if _, bad := Parse([]byte("name = \"x\"\nprofiles = [\"mine/own\"]\n[[traffic]]\nkind = \"ping\"\n"), dir, func(string) bool { return true }); len(bad) > 0 {

@@ -157,6 +157,9 @@ func TestReports(t *testing.T) {
 	if text := o.Text(); text != "clear\ta\tb\nx: goodput, Mbit/s\t0.0001\t9.9e−05\n" {
 		t.Errorf("%q", text)
 	}
+	if text := o.Caveats(); text != "clear, b, seed 1, repetition 1: DEGRADED\nclear, a, seed 2, repetition 1: INVALID\n" {
+		t.Errorf("%q", text)
+	}
 	for file, parts := range map[string][]string{
 		"report.html":  {"1 of 4 cells passed", "3 measured so far", "a &amp; &lt;b&gt;", "want at least 100", "farlink run &#39;it&#39;", "<svg", "DEGRADED"},
 		"cells.csv":    {"profile,hash,setting", "clear,,b,1,1,", "DEGRADED,false,\"x.goodput_bps is 99, want at least 100\",99"},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"farlink/appliance"
 )
 
 // Outcome is what an experiment found.
@@ -88,6 +90,21 @@ func (o Outcome) Text() string {
 			}
 			b.WriteByte('\n')
 		}
+	}
+	return b.String()
+}
+
+// Caveats says, a line each, what keeps the figures from being taken as they
+// stand: cells in which the box fell short, and an experiment cut down.
+func (o Outcome) Caveats() string {
+	var b strings.Builder
+	for _, r := range o.Records {
+		if r.Verdict.Word != appliance.Valid {
+			fmt.Fprintf(&b, "%v: %s\n", r.Cell, strings.TrimSpace(string(r.Verdict.Word)+" "+r.Verdict.Reason))
+		}
+	}
+	if o.Plan.Quick {
+		b.WriteString("quick: one channel, traffic cut short; it shows whether the experiment works, not what a setting is worth\n")
 	}
 	return b.String()
 }

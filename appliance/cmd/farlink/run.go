@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"farlink/appliance"
 	"farlink/appliance/carriers"
 	"farlink/appliance/experiment"
 	"farlink/appliance/lab"
@@ -61,7 +62,7 @@ come through, or what the experiment expects is not met.`,
 	x.to.flags(c)
 	f := c.Flags()
 	f.BoolVar(&x.list, "list", false, "list the shipped experiments, or the cells of the one named")
-	f.BoolVar(&x.quick, "quick", false, "see whether it works: one profile, one repetition, 3 s each, nothing expected")
+	f.BoolVar(&x.quick, "quick", false, "see whether it works: one profile, one repetition, 3 s or 16 round trips each, nothing expected")
 	f.StringVar(&x.out, "out", "", "directory of cells and reports (default: experiment-NAME)")
 	f.BoolVar(&x.resume, "resume", false, "go on with the experiment that the directory holds")
 	f.BoolVar(&x.json, "json", false, "print the results as JSON")
@@ -217,7 +218,7 @@ func (x *experimenting) measure(c *cobra.Command, e *experiment.Experiment, s *e
 		if bad := t.Flush(); bad != nil {
 			return bad
 		}
-		fmt.Fprintf(c.OutOrStdout(), "%d of %d cells passed\n%s\n", o.Passed, o.Cells, s.Path("report.html"))
+		fmt.Fprintf(c.OutOrStdout(), "%s%d of %d cells passed\n%s\n", o.Caveats(), o.Passed, o.Cells, s.Path("report.html"))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -336,6 +337,9 @@ func (p *progress) next(i int, cell experiment.Cell, r *experiment.Record) {
 func (p *progress) word(r experiment.Record) string {
 	if why := p.e.Failures(r); len(why) > 0 {
 		return "failed: " + strings.Join(why, "; ")
+	}
+	if r.Verdict.Word == appliance.Degraded {
+		return strings.TrimSpace("passed, DEGRADED " + r.Verdict.Reason)
 	}
 	return "passed"
 }
