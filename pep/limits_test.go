@@ -2,9 +2,13 @@ package pep
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"testing"
 	"time"
+
+	"farlink/emulator/link"
+	"farlink/pep/congestion"
 )
 
 // TestMany: connections opened and closed, many at a time, leave no flow and
@@ -50,5 +54,30 @@ func TestOverLimit(t *testing.T) {
 	s, err := r.proxy.Status()
 	if err != nil || s.Flows != 3 || s.Intercept.OverLimit == 0 {
 		t.Errorf("%+v, %v; want 3 flows and one over the limit", s, err)
+	}
+}
+
+// TestSpacing: 20 Mbit/s of frames of 1514 bytes are 20·1448/1514 = 19.128
+// Mbit/s of payload.
+func TestSpacing(t *testing.T) {
+	needsRoot(t)
+	feed, err := congestion.NewFeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	p := &Proxy{feed: feed, way: link.Down}
+	if got := p.spacing("hybla", Leg{}); got != 0 {
+		t.Errorf("over a link that told nothing: %v", got)
+	}
+	feed.Tell(0, link.Down, 1, math.MaxInt64, link.Capacity{Rate: 10 * link.MegabitPerSecond, Most: 20 * link.MegabitPerSecond})
+	for _, c := range []struct {
+		used string
+		leg  Leg
+		want link.Rate
+	}{{"hybla", Leg{}, 19128137}, {"hybla", Leg{away: true}, 0}, {"hybla", Leg{Link: 1}, 0}, {"cubic", Leg{}, 0}} {
+		if got := p.spacing(c.used, c.leg); got != c.want {
+			t.Errorf("%s over %+v: %v, want %v", c.used, c.leg, got, c.want)
+		}
 	}
 }
