@@ -75,7 +75,7 @@ func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (applianc
 		}
 	}
 	if path != nil {
-		return newProxied(running, path), nil
+		return newProxied(running, path)
 	}
 	return running, nil
 }

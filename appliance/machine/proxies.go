@@ -10,6 +10,7 @@ import (
 	"farlink/appliance/split"
 	"farlink/emulator/wire"
 	"farlink/pep"
+	"farlink/pep/congestion"
 )
 
 // path returns the split path that c asks for: the one there is, if it has
@@ -81,14 +82,19 @@ type proxiedEngine struct {
 	path *split.Path
 	done chan struct{}
 	err  error // why done
+	hearing
 }
 
 // newProxied follows engine and proxies. A proxy that ends, or hangs and is
 // ended, is started again, while its namespace is a wire; only if that fails
 // again and again does the engine end with it, so that the whole path is made
 // anew.
-func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
-	p := &proxiedEngine{wireEngine: e, path: path, done: make(chan struct{})}
+func newProxied(e *wireEngine, path *split.Path) (*proxiedEngine, error) {
+	feed, err := congestion.OpenFeed(path.Feed())
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	p := &proxiedEngine{wireEngine: e, path: path, done: make(chan struct{}), hearing: hearing{feed: feed}}
 	go func() {
 		defer close(p.done)
 		for p.err == nil {
@@ -102,8 +108,18 @@ func newProxied(e *wireEngine, path *split.Path) *proxiedEngine {
 		}
 	}()
 	go p.wake()
-	return p
+	return p, nil
 }
+
+// Snapshot is the engine's, with what the proxies hear of the links.
+func (e *proxiedEngine) Snapshot() appliance.Snapshot {
+	s := e.wireEngine.Snapshot()
+	s.Readings = append(s.Readings, e.readings(e.terms.Load().names)...)
+	return s
+}
+
+// Close ends the engine; the proxies stay.
+func (e *proxiedEngine) Close() error { return errors.Join(e.wireEngine.Close(), e.hearing.close()) }
 
 // A proxy that has answered none of so many questions in a row hangs.
 const (

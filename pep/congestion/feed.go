@@ -49,16 +49,18 @@ type capacity struct {
 
 // Told is what a feed says of a link in one way.
 type Told struct {
-	Rate   link.Rate     // of Ethernet frames, granted now, or of late where grants are by the frame
-	Frame  link.Rate     // granted in this frame
-	At     int64         // CLOCK_MONOTONIC ns when it was told; 0 is never
-	NextAt int64         // CLOCK_MONOTONIC ns when the next grant takes effect
-	Most   link.Rate     // the highest that may be granted
-	Demand bool          // granted on demand, long after it
-	Carry  link.Rate     // of what windows are the product; 0 is Rate
-	Wait   link.Duration // beyond the round trip, for which windows last
-	Queue  link.Size     // waiting for capacity
-	RTT    link.Duration // below 0 is not known
+	Rate   link.Rate // of Ethernet frames, granted now, or of late where grants are by the frame
+	Frame  link.Rate // granted in this frame
+	At     int64     // CLOCK_MONOTONIC ns when it was told; 0 is never
+	NextAt int64     // CLOCK_MONOTONIC ns when the next grant takes effect
+	// NextRate is that grant where it is known already, else Frame.
+	NextRate link.Rate
+	Most     link.Rate     // the highest that may be granted
+	Demand   bool          // granted on demand, long after it
+	Carry    link.Rate     // of what windows are the product; 0 is Rate
+	Wait     link.Duration // beyond the round trip, for which windows last
+	Queue    link.Size     // waiting for capacity
+	RTT      link.Duration // below 0 is not known
 }
 
 // Column is the place of a link's way in a feed.
@@ -164,13 +166,14 @@ func (f *Feed) Now(column uint32) Told {
 	e := &f.columns[column]
 	return Told{
 		Rate: link.Rate(8 * atomic.LoadUint64(&e.told)), At: int64(atomic.LoadUint64(&e.at)),
-		NextAt: int64(atomic.LoadUint64(&e.nextAt)),
-		Demand: atomic.LoadUint32(&e.demand) == 1,
-		Carry:  link.Rate(8 * atomic.LoadUint64(&e.carry)),
-		Wait:   link.Duration(atomic.LoadUint32(&e.wait)) * link.Microsecond,
-		Frame:  link.Rate(8 * atomic.LoadUint64(&e.granted)),
-		Most:   link.Rate(8 * atomic.LoadUint64(&e.most)),
-		Queue:  link.Size(atomic.LoadUint32(&e.queue)), RTT: duration(atomic.LoadUint32(&e.rtt)),
+		NextAt:   int64(atomic.LoadUint64(&e.nextAt)),
+		NextRate: link.Rate(8 * atomic.LoadUint64(&e.next)),
+		Demand:   atomic.LoadUint32(&e.demand) == 1,
+		Carry:    link.Rate(8 * atomic.LoadUint64(&e.carry)),
+		Wait:     link.Duration(atomic.LoadUint32(&e.wait)) * link.Microsecond,
+		Frame:    link.Rate(8 * atomic.LoadUint64(&e.granted)),
+		Most:     link.Rate(8 * atomic.LoadUint64(&e.most)),
+		Queue:    link.Size(atomic.LoadUint32(&e.queue)), RTT: duration(atomic.LoadUint32(&e.rtt)),
 	}
 }
 

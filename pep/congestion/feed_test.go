@@ -31,7 +31,7 @@ func TestFeed(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { writer.Tell(3, link.Up, 77, math.MaxInt64, c) }); n != 0 {
 		t.Errorf("telling allocates %v times", n)
 	}
-	want := Told{Wait: 20 * link.Millisecond, Rate: c.Rate, Frame: c.Rate, Most: c.Rate, At: 77, NextAt: math.MaxInt64, Queue: 3000, RTT: c.RTT}
+	want := Told{Wait: 20 * link.Millisecond, Rate: c.Rate, Frame: c.Rate, Most: c.Rate, At: 77, NextAt: math.MaxInt64, NextRate: c.NextRate, Queue: 3000, RTT: c.RTT}
 	if got := reader.Now(Column(3, link.Up)); got != want {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
