@@ -33,6 +33,10 @@ func (p *Proxy) shape(fd int, l Leg) (string, error) {
 	errs := []error{
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
 		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(l.Unsent)),
+		// An end that vanished is noticed as RFC 1122 (4.2.3.6) has it, after
+		// two hours: else its connection would be held for ever, since the
+		// proxy answers the other end's own questions.
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1),
 		// The urgent byte stays in its place in the stream.
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_OOBINLINE, 1),
 	}
@@ -130,7 +134,6 @@ func (p *Proxy) dial(ctx context.Context, e intercept.Ends, fromLAN bool, l Leg)
 // interception has passed on.
 func (p *Proxy) ask(ctx context.Context, h intercept.Held) {
 	p.abandon(h.Ends) // of a client that has begun anew
-	p.asking.Add(1)
 	_, leg := p.config.Load().legs(h.Rule, h.FromLAN)
 	server, used, err := p.dial(ctx, h.Ends, h.FromLAN, leg)
 	switch {

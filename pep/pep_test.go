@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -301,4 +302,24 @@ func TestOtherTrafficCrosses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestVanished: an end that goes without a word is noticed, however idle the
+// connection is, and the other end is told.
+func TestVanished(t *testing.T) {
+	r := newRig(t, splitAll())
+	for name, value := range map[string]string{"time": "1", "intvl": "1", "probes": "2"} { // for two hours, 75 s, 9
+		if out, err := exec.Command("ip", "netns", "exec", r.Box, "sysctl", "-qw", "net.ipv4.tcp_keepalive_"+name+"="+value).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+	}
+	client, server := r.connect(t, false)
+	exchange(t, client, server, "here")
+	if out, err := r.B.Output("ip", "link", "set", r.B.Dev, "down"); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, unix.ECONNRESET) {
+		t.Errorf("the client reads %v, want a reset", err)
+	}
+	waitFor(t, func() bool { s, err := r.proxy.Status(); return err == nil && s.Flows == 0 })
 }

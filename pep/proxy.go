@@ -222,6 +222,12 @@ func (p *Proxy) answer(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read held SYNs: %w", err)
 		}
+		n := p.flows.len() + int(p.asking.Load())
+		if n >= p.config.Load().Flows { // more came before the programs knew
+			p.warn(errors.Join(p.syns.Drop(h), p.space.Report(uint32(n))), h.Ends)
+			continue
+		}
+		p.asking.Add(1)
 		go p.ask(ctx, h)
 	}
 }

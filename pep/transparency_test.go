@@ -238,6 +238,7 @@ const knownDifferences = `
   former in its place in the stream, as between hosts.
 - An ICMP error that answers the first SYN is passed on to the client (deferred handshake). With an early handshake the client
   is connected by then, and is reset. Errors about a connection that stands are the leg's whose segment they quote.
+- An end's keep-alives are answered by the proxy beside it; the proxies ask the ends themselves, after two idle hours.
 - MPTCP is split only where a rule says so, and then as plain TCP. TCP with a Fast Open cookie or data in its SYN, TCP-MD5, IP
   fragments, IPv4 options and IPv6 extension headers cross unsplit.
 `

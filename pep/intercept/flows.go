@@ -23,10 +23,14 @@ func (s *Space) unhold() error {
 
 // purge deletes the flows that want wants deleted.
 func (s *Space) purge(want func(*interceptFlow) bool) error {
+	return errors.Join(purge(s.objects.Flows, want), purge(s.objects.Opening, want))
+}
+
+func purge(table *ebpf.Map, want func(*interceptFlow) bool) error {
 	var key interceptTuple
 	var value interceptFlow
 	gone := map[interceptTuple]uint64{}
-	all := s.objects.Flows.Iterate()
+	all := table.Iterate()
 	for all.Next(&key, &value) {
 		if want(&value) {
 			gone[key] = value.Since
@@ -39,7 +43,7 @@ func (s *Space) purge(want func(*interceptFlow) bool) error {
 		err = nil
 	}
 	for key, since := range gone {
-		err = errors.Join(err, s.forget(&key, since))
+		err = errors.Join(err, forget(table, &key, since))
 	}
 	return err
 }
@@ -47,32 +51,37 @@ func (s *Space) purge(want func(*interceptFlow) bool) error {
 // Known counts the flows in the table pinned under pins: those that are
 // split, those whose SYN is held, and for a while those that have ended.
 func Known(pins string) (n int, err error) {
-	m, err := ebpf.LoadPinnedMap(filepath.Join(pins, "v"+version, "flows"), nil)
-	if err != nil {
-		return 0, fmt.Errorf("table of flows: %w", err)
+	for _, name := range []string{"flows", "opening"} {
+		m, err := ebpf.LoadPinnedMap(filepath.Join(pins, "v"+version, name), nil)
+		if err != nil {
+			return 0, fmt.Errorf("table of flows: %w", err)
+		}
+		defer m.Close()
+		var key interceptTuple
+		var value interceptFlow
+		all := m.Iterate()
+		for all.Next(&key, &value) {
+			n++
+		}
+		if err := all.Err(); err != nil {
+			return n, fmt.Errorf("table of flows: %w", err)
+		}
 	}
-	defer m.Close()
-	var key interceptTuple
-	var value interceptFlow
-	all := m.Iterate()
-	for all.Next(&key, &value) {
-		n++
-	}
-	return n, all.Err()
+	return n, nil
 }
 
 // Forget ends a flow: later segments cross. One of the same ends that has
 // begun since stays.
 func (s *Space) Forget(e Ends, since uint64) error {
 	key, _ := makeTuple(e)
-	return s.forget(&key, since)
+	return errors.Join(forget(s.objects.Flows, &key, since), forget(s.objects.Opening, &key, since))
 }
 
-func (s *Space) forget(key *interceptTuple, since uint64) error {
+func forget(table *ebpf.Map, key *interceptTuple, since uint64) error {
 	var value interceptFlow
-	err := s.objects.Flows.Lookup(key, &value)
+	err := table.Lookup(key, &value)
 	if err == nil && value.Since == since {
-		err = s.objects.Flows.Delete(key)
+		err = table.Delete(key)
 	}
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("forget a flow: %w", err)

@@ -17,7 +17,7 @@ import (
 
 // version is part of the pin directory: pinned maps keep the layout with
 // which they were made.
-const version = "3"
+const version = "4"
 
 // Space is the interception of one namespace, seen from inside it.
 type Space struct {

@@ -105,6 +105,7 @@ const (
 	interceptMapCounts           = "counts"
 	interceptMapFlows            = "flows"
 	interceptMapListeners        = "listeners"
+	interceptMapOpening          = "opening"
 	interceptMapPorts            = "ports"
 	interceptMapRules            = "rules"
 	interceptMapSettings         = "settings"
@@ -170,6 +171,7 @@ type interceptMapSpecs struct {
 	Counts    *ebpf.MapSpec `ebpf:"counts"`
 	Flows     *ebpf.MapSpec `ebpf:"flows"`
 	Listeners *ebpf.MapSpec `ebpf:"listeners"`
+	Opening   *ebpf.MapSpec `ebpf:"opening"`
 	Ports     *ebpf.MapSpec `ebpf:"ports"`
 	Rules     *ebpf.MapSpec `ebpf:"rules"`
 	Settings  *ebpf.MapSpec `ebpf:"settings"`
@@ -207,6 +209,7 @@ type interceptMaps struct {
 	Counts    *ebpf.Map `ebpf:"counts"`
 	Flows     *ebpf.Map `ebpf:"flows"`
 	Listeners *ebpf.Map `ebpf:"listeners"`
+	Opening   *ebpf.Map `ebpf:"opening"`
 	Ports     *ebpf.Map `ebpf:"ports"`
 	Rules     *ebpf.Map `ebpf:"rules"`
 	Settings  *ebpf.Map `ebpf:"settings"`
@@ -219,6 +222,7 @@ func (m *interceptMaps) Close() error {
 		m.Counts,
 		m.Flows,
 		m.Listeners,
+		m.Opening,
 		m.Ports,
 		m.Rules,
 		m.Settings,

@@ -131,12 +131,27 @@ func (s *Space) Flow(e Ends) (f Flow, ok bool, err error) {
 	key, _ := makeTuple(e)
 	err = s.objects.Flows.Lookup(&key, &value)
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		err = s.settle(&key, &value)
+	}
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
 		return f, false, nil
 	}
 	if err != nil {
 		return f, false, fmt.Errorf("flow of %v to %v: %w", e.Client, e.Server, err)
 	}
 	return s.describe(&value), true, nil
+}
+
+// settle takes a flow whose client has completed an early handshake among
+// those that stand.
+func (s *Space) settle(key *interceptTuple, value *interceptFlow) error {
+	if err := s.objects.Opening.Lookup(key, value); err != nil {
+		return err
+	}
+	if err := s.objects.Flows.Put(key, value); err != nil {
+		return err
+	}
+	return s.objects.Opening.Delete(key)
 }
 
 func (s *Space) describe(f *interceptFlow) Flow {

@@ -29,7 +29,7 @@ var sysctls = []struct{ name, value string }{
 	{"net/ipv4/fwmark_reflect", "1"},
 	{"net/ipv6/fwmark_reflect", "1"},
 	{"net/ipv4/tcp_tw_reuse", "1"},
-	{"net/ipv4/tcp_syncookies", "0"},
+	{"net/ipv4/tcp_syncookies", "1"}, // under a flood of SYNs only
 	{"net/ipv4/tcp_max_syn_backlog", "65536"},
 	{"net/core/somaxconn", "65535"},
 	{"net/ipv4/tcp_no_metrics_save", "1"},

@@ -114,7 +114,7 @@ static __always_inline int begin(struct __sk_buff *skb, const struct port *p, co
 	if (action == SPLIT_DEFERRED)
 		return hold(skb, p, s, &f);
 	f.state = OPEN;
-	bpf_map_update_elem(&flows, &s->tuple, &f, BPF_ANY);
+	bpf_map_update_elem(&opening, &s->tuple, &f, BPF_ANY);
 	count(SPLIT);
 	return local(skb, p, s);
 }
@@ -141,6 +141,7 @@ static __always_inline int on_syn(struct __sk_buff *skb, const struct port *p, c
 	if (f->client_port == skb->ifindex && f->state == OPEN && connected(skb, s))
 		return local(skb, p, s);
 	bpf_map_delete_elem(&flows, &s->tuple); /* of a connection before, that has ended */
+	bpf_map_delete_elem(&opening, &s->tuple);
 	return begin(skb, p, g, l, s);
 }
 
@@ -173,7 +174,7 @@ int intercept_in(struct __sk_buff *skb)
 	enum kind k = parse(skb, &s);
 	if (k == OTHER)
 		return pass(skb, p);
-	struct flow *f = bpf_map_lookup_elem(&flows, &s.tuple);
+	struct flow *f = known(&s.tuple);
 	if (k == SEGMENT && s.syn && !s.ack && !s.rst)
 		return on_syn(skb, p, g, l, &s, f);
 	if (!f)
@@ -202,7 +203,7 @@ int intercept_out(struct __sk_buff *skb)
 		return bpf_redirect(skb->ifindex, BPF_F_INGRESS);
 	}
 	if (parse(skb, &s) == SEGMENT) {
-		struct flow *f = bpf_map_lookup_elem(&flows, &s.tuple);
+		struct flow *f = known(&s.tuple);
 		if (f) /* to the client in the server's place, and the other way */
 			return disguise(skb, &s, &f->from[f->client_port == skb->ifindex ? SERVER : CLIENT]);
 	}
@@ -236,7 +237,7 @@ int intercept_listen(struct bpf_sk_lookup *ctx)
 	s.source_port = ctx->remote_port;
 	s.target_port = bpf_htons(ctx->local_port);
 	make_tuple(&s);
-	struct flow *f = bpf_map_lookup_elem(&flows, &s.tuple);
+	struct flow *f = known(&s.tuple);
 	if (!f || f->state != OPEN)
 		return SK_PASS;
 	struct bpf_sock *sk = bpf_map_lookup_elem(&listeners, &which);

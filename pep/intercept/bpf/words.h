@@ -117,6 +117,21 @@ struct {
 	__type(value, struct flow);
 } flows SEC(".maps");
 
+/* Flows whose SYN is answered at once, until their client has completed the
+ * handshake: apart, so that a flood of SYNs drives none out that stand. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct tuple);
+	__type(value, struct flow);
+} opening SEC(".maps");
+
+static __always_inline struct flow *known(const struct tuple *t)
+{
+	struct flow *f = bpf_map_lookup_elem(&flows, t);
+	return f ? f : bpf_map_lookup_elem(&opening, t);
+}
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16);
