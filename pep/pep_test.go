@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -322,4 +324,30 @@ func TestVanished(t *testing.T) {
 		t.Errorf("the client reads %v, want a reset", err)
 	}
 	waitFor(t, func() bool { s, err := r.proxy.Status(); return err == nil && s.Flows == 0 })
+}
+
+// TestOtherVersion: programs that a proxy of another version left on the ports
+// give way.
+func TestOtherVersion(t *testing.T) {
+	r := newRig(t, splitAll())
+	r.connect(t, false)
+	unix.Kill(r.proxy.PID(), unix.SIGKILL)
+	<-r.proxy.Done()
+	found, err := filepath.Glob(r.at.Pins + "/v*")
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	old := r.at.Pins + "/v1"
+	if err := os.Rename(found[0], old); err != nil {
+		t.Fatal(err)
+	}
+	r.start(t, splitAll())
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", old, err)
+	}
+	client, server := r.connect(t, false)
+	exchange(t, client, server, "split")
+	if n := r.accepted(t); n != 1 {
+		t.Errorf("%d connections were split by the new one, want 1", n)
+	}
 }

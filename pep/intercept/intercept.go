@@ -52,14 +52,26 @@ func Open(pins, lan, wan string, older bool) (*Space, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.unhold(), s.attach()); err != nil {
+	if err := errors.Join(s.unhold(), s.attach(), removeOthers(pins)); err != nil {
 		return nil, errors.Join(err, s.objects.Close())
 	}
 	return s, nil
 }
 
+// removeOthers takes off what programs of another version left: ours stand
+// behind theirs by now, so no frame is lost.
+func removeOthers(pins string) error {
+	others, err := filepath.Glob(filepath.Join(pins, "v*"))
+	for _, dir := range others {
+		if dir != filepath.Join(pins, "v"+version) {
+			err = errors.Join(err, remove(dir))
+		}
+	}
+	return err
+}
+
 // shared lists the maps that outlive a process.
-var shared = []string{"flows", "ports", "rules", "settings", "alive", "counts", "listeners"}
+var shared = []string{"flows", "opening", "ports", "rules", "settings", "alive", "counts", "listeners"}
 
 func (s *Space) load() error {
 	spec, err := loadIntercept()
@@ -101,8 +113,9 @@ func across(index int) bool {
 func (s *Space) Close() error { return s.objects.Close() }
 
 // Remove takes interception off: unpins everything under pins.
-func Remove(pins string) error {
-	dir := filepath.Join(pins, "v"+version)
+func Remove(pins string) error { return remove(filepath.Join(pins, "v"+version)) }
+
+func remove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
