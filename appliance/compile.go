@@ -105,8 +105,9 @@ func (c *compiled) spec(d specDocument, memory link.Size) (bad Problems) {
 	}
 	spec, problems := emulator.ParseSpec(c.document)
 	for _, p := range problems {
-		// The profiles themselves were checked one by one.
-		if p.Level == profiles.Error && !strings.HasPrefix(p.Path, "links[") {
+		// The profiles themselves were checked one by one, but not against each other.
+		alone := strings.HasPrefix(p.Path, "links[") && p.Rule != emulator.RuleMedium
+		if p.Level == profiles.Error && !alone {
 			p.Line = 0 // of a document that the user does not see
 			bad = append(bad, p)
 		}

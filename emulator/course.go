@@ -97,21 +97,24 @@ func (l *line) become(p *profiles.Profile, now link.Time) {
 }
 
 // tune gives the medium of the link, and the link's station in it, the
-// settings of p. Those of the medium as a whole are its first link's.
-func (l *line) tune(p *profiles.Profile, now link.Time) {
+// settings of p.
+func (l *line) tune(p *profiles.Profile, at link.Time) {
 	s := l.station
+	if at >= s.since { // the other way may have been here later
+		s.present, s.since = p, at
+	}
 	if s.ue != nil {
 		s.ue.Weigh(p.Weight)
-		if s.leads {
-			s.ue.Cell().Change(now, *p.LTE)
-		}
+		s.ue.Cell().Change(at, now(s.medium.members, cellOf))
 	}
 	if s.terminal == nil || l.way != link.Up {
 		return
 	}
-	s.terminal.Change(now, p.Return(), s.leads)
+	c := s.medium.carrierNow()
+	c.Station = p.DAMA.Station
+	s.terminal.Change(at, c)
 	if e := p.DAMA.Station.EsN0; e != 0 {
-		s.terminal.Fade(now, e-s.profile.Fading(l.course.began, now))
+		s.terminal.Fade(at, e-s.profile.Fading(l.course.began, at))
 	}
 }
 

@@ -14,7 +14,9 @@ type station struct {
 	sky      link.Draw    // weather and satellites: of the medium
 	ue       *lte.UE
 	terminal *dama.Station
-	leads    bool // the medium is as this link's profile has it
+	medium   *medium
+	present  *profiles.Profile // as its timeline has it
+	since    link.Time         // present is of then
 }
 
 // medium is what stations share: a cell, a return carrier, a sky.
@@ -23,6 +25,7 @@ type medium struct {
 	seed    uint64
 	cell    *lte.Cell
 	carrier *dama.Carrier
+	members []*station // in the order of the links; the first says what the medium is
 }
 
 // line is one way of one link.
@@ -57,13 +60,14 @@ func (m *media) of(s LinkSpec) *medium {
 // station adds a station to the medium.
 func (m *medium) station(s LinkSpec) (*station, error) {
 	draw := link.NewDraw(s.Seed, "link")
-	st := &station{profile: s.Profile, sky: link.NewDraw(m.seed, "sky")}
+	st := &station{profile: s.Profile, sky: link.NewDraw(m.seed, "sky"), medium: m, present: s.Profile}
+	m.members = append(m.members, st)
 	for _, w := range link.Ways {
 		st.draw[w] = draw.Sub(w.String())
 	}
 	if s.Profile.LTE != nil {
 		if m.cell == nil {
-			m.cell, st.leads = lte.NewCell(*s.Profile.LTE, link.NewDraw(m.seed, "cell")), true
+			m.cell = lte.NewCell(*s.Profile.LTE, link.NewDraw(m.seed, "cell"))
 		}
 		st.ue = m.cell.UE(s.Profile.Weight)
 	}
@@ -74,7 +78,7 @@ func (m *medium) station(s LinkSpec) (*station, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.carrier, st.leads = c, true
+			m.carrier = c
 		}
 		st.terminal = m.carrier.Station(config.Station, draw.Sub("terminal"))
 	}

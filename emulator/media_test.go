@@ -8,14 +8,19 @@ import (
 	"farlink/emulator/frame/frametest"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
+	"farlink/profiles"
 )
 
 // pair returns an emulator whose links a and b take the ports 1 and 2 to 9.
 func pair(t *testing.T, doc string, seeds [2]uint64) *Emulator {
 	t.Helper()
-	p := parse(t, doc)
+	return pairOf(t, [2]string{doc, doc}, seeds)
+}
+
+func pairOf(t *testing.T, docs [2]string, seeds [2]uint64) *Emulator {
+	t.Helper()
 	e, err := New(Spec{
-		Links: []LinkSpec{{Name: "a", Profile: p, Seed: seeds[0]}, {Name: "b", Profile: p, Seed: seeds[1]}},
+		Links: []LinkSpec{{Name: "a", Profile: parse(t, docs[0]), Seed: seeds[0]}, {Name: "b", Profile: parse(t, docs[1]), Seed: seeds[1]}},
 		Rules: []Rule{{frame.Match{Port: frame.Ports{First: 1, Last: 1}}, "a"}, {Link: "b"}},
 	})
 	if err != nil {
@@ -27,12 +32,17 @@ func pair(t *testing.T, doc string, seeds [2]uint64) *Emulator {
 // flood offers 1000-byte frames to both links alike and returns how many of
 // each get through way w in the time.
 func flood(e *Emulator, w link.Way, gap, length link.Duration) (through [2]int) {
+	return floodFrom(e, w, 0, gap, length)
+}
+
+// floodFrom is flood, beginning at an instant.
+func floodFrom(e *Emulator, w link.Way, from link.Time, gap, length link.Duration) (through [2]int) {
 	var log linktest.Log
 	udp := func(port byte) []byte {
 		return frametest.Of(frametest.Type4, frametest.IPv4(0, 17, 0, "10.0.0.1", "10.0.0.2", append([]byte{0x20, 0, 0, port, 0, 8, 0, 0}, make([]byte, 958)...)...))
 	}
 	frames := [2][]byte{udp(1), udp(2)}
-	for now := link.Time(0); now < link.Time(length); now = now.Add(gap) {
+	for now := from; now < from.Add(length); now = now.Add(gap) {
 		for i := range frames {
 			e.Arrive(w, now, 0, frames[i], &log)
 		}
@@ -141,5 +151,62 @@ func change(t *testing.T, before, after string) {
 	linktest.Ordered(t, &log)
 	if n, _ := s.Held(); n > 0 || len(log.Delivered()) != len(arrivals) {
 		t.Errorf("%d delivered, %d held of %d", len(log.Delivered()), n, len(arrivals))
+	}
+}
+
+// What the timeline of the second link of a medium sets of the medium holds
+// as if the first link's had set it: a cell of half the blocks carries half,
+// a carrier without spare slots only what was agreed.
+func TestTimelineOfSecondLink(t *testing.T) {
+	for _, c := range []struct {
+		doc, set string
+		way      link.Way
+	}{
+		{"medium = \"m\"\n[lte]\nprb = 50\n[lte.down]\nsinr_db = 10.0\n[lte.harq]\nbler = -1.0\n", "lte.prb = 25", link.Down},
+		{"medium = \"m\"\n[dama]\nfca_slots = 4\n[dama.station]\ncra = \"200kbit/s\"\nfca = true\n[up.path]\ndelay = \"250ms\"\n", "dama.fca_slots = 1", link.Up},
+	} {
+		rates := func(timelines ...bool) (before, behind int) {
+			docs := [2]string{c.doc, c.doc}
+			for i, has := range timelines {
+				if has {
+					docs[i] += "[[timeline]]\nat = \"10s\"\n[timeline.set]\n" + c.set + "\n"
+				}
+			}
+			e := pairOf(t, docs, [2]uint64{1, 2})
+			first := flood(e, c.way, 2*link.Millisecond, 10*link.Second)
+			all := floodFrom(e, c.way, link.Time(10*link.Second), 2*link.Millisecond, 10*link.Second)
+			return first[0] + first[1], all[0] + all[1]
+		}
+		before, behind := rates(false, true)
+		_, want := rates(true, false)
+		_, plain := rates(false, false)
+		near(t, c.set+", the second link's against the first's", behind, want, 0.01)
+		if float64(behind) > 0.9*float64(plain) {
+			t.Errorf("%s: %d packets before it, %d behind it, %d without it", c.set, before, behind, plain)
+		}
+	}
+}
+
+// Links that describe the medium they share each otherwise are a problem.
+func TestMediumOfTwoMinds(t *testing.T) {
+	const cell = "medium = \"m\"\n[lte]\nprb = "
+	for _, c := range []struct {
+		a, b, path string
+	}{
+		{cell + "50\n", cell + "25\n", "links[1].profile.lte"},
+		{cell + "50\n", cell + "50\n[lte.mobility]\nforwarding = \"seamless\"\n", ""},
+		{"medium = \"m\"\n[dama]\nwaveform = 14\n[dama.station]\ncra = \"100kbit/s\"\n", "medium = \"m\"\n[dama]\nwaveform = 3\n[dama.station]\ncra = \"100kbit/s\"\n", "links[1].profile.dama"},
+		{"medium = \"m\"\n[dama.station]\ncra = \"100kbit/s\"\n", "medium = \"m\"\n[dama.station]\ncra = \"200kbit/s\"\n", ""},
+		{cell + "50\n", "[lte]\nprb = 25\n", ""},
+	} {
+		got := ""
+		for _, p := range (Spec{Links: []LinkSpec{{Name: "a", Profile: parse(t, c.a)}, {Name: "b", Profile: parse(t, c.b)}}}).Check() {
+			if p.Level == profiles.Error {
+				got += p.Path
+			}
+		}
+		if got != c.path {
+			t.Errorf("%s and %s: problem at %q, want %q", c.a, c.b, got, c.path)
+		}
 	}
 }

@@ -85,6 +85,7 @@ func (s Spec) Check() []profiles.Problem {
 			problems = append(problems, p)
 		}
 	}
+	problems = append(problems, s.checkMedia()...)
 	for i := range s.Rules {
 		s.Rules[i].check(func(path, got, want string) {
 			report(fmt.Sprintf("rules[%d].%s", i, path), got, want)

@@ -4,20 +4,17 @@ import "farlink/emulator/link"
 
 // Change gives the station at now what is agreed with it in c, and how it
 // asks: capacities, weight, agent, opportunities to ask, when it leaves. What
-// it asked for, and what it is owed, goes on within the new terms. With all,
-// the carrier gets c's rules of allocation and the load of its random access
-// too. The structure of the superframe, waveforms, hop, logon and the
+// it asked for, and what it is owed, goes on within the new terms. The carrier
+// gets c's rules of allocation and the load of its random access. The structure of the superframe, waveforms, hop, logon and the
 // background stay as they are.
-func (s *Station) Change(now link.Time, c Config, all bool) {
+func (s *Station) Change(now link.Time, c Config) {
 	c = c.Complete()
-	if s.agreed == c.Station && (!all || s.c.rules() == c.rules()) {
+	if s.agreed == c.Station && s.c.rules() == c.rules() {
 		return
 	}
 	s.c.advance(now)
 	s.c.calm = 0
-	if all {
-		s.c.rule(c)
-	}
+	s.c.rule(c)
 	s.agreed = c.Station
 	t := s.terminal()
 	a, terms := s.c.terms(&c.Station, t.room)

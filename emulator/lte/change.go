@@ -16,11 +16,11 @@ func (u *UE) Weigh(weight int) { u.weight = max(weight, 1) }
 // Change gives the cell another configuration at an instant, which must have
 // passed Check: the TTIs before it are decided, buffers, grants, reports and
 // what is in the air go on, and so do the draws of the channel. A change that
-// is no later than the last one does nothing, since each way of a link comes
-// by with it.
+// is earlier than the last one does nothing, since each way of a link comes by
+// with it.
 func (c *Cell) Change(at link.Time, cfg Config) {
 	cfg = cfg.withDefaults()
-	if c.changed >= at && c.changed > 0 || reflect.DeepEqual(cfg, c.cfg) {
+	if at < c.changed || reflect.DeepEqual(cfg, c.cfg) {
 		return
 	}
 	c.advance(at - 1)
