@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"farlink/emulator/netlab"
 )
 
 // TestSplit: a split connection is split, and neither end sees anything but
@@ -349,5 +351,30 @@ func TestOtherVersion(t *testing.T) {
 	exchange(t, client, server, "split")
 	if n := r.accepted(t); n != 1 {
 		t.Errorf("%d connections were split by the new one, want 1", n)
+	}
+}
+
+// TestECNPerLeg: congestion marks are each leg's own affair: over a proxy a
+// server that knows them has them, though the client does not.
+func TestECNPerLeg(t *testing.T) {
+	r := newRig(t, Config{})
+	for end, value := range map[*netlab.End]string{&r.A: "0", &r.B: "1"} {
+		if out, err := end.Output("sysctl", "-qw", "net.ipv4.tcp_ecn="+value); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+	}
+	for _, c := range []struct {
+		config         Config
+		client, server bool
+	}{{Config{}, false, false}, {splitAll(), false, true}} {
+		if err := r.proxy.Configure(c.config); err != nil {
+			t.Fatal(err)
+		}
+		client, server := r.connect(t, false)
+		exchange(t, client, server, "hello")
+		const ecn = 8 // TCPI_OPT_ECN
+		if a, b := tcpInfo(client).Options&ecn != 0, tcpInfo(server).Options&ecn != 0; a != c.client || b != c.server {
+			t.Errorf("splitting %v: ECN at the client %v, at the server %v; want %v and %v", c.config.Enabled, a, b, c.client, c.server)
+		}
 	}
 }
