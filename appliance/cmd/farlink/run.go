@@ -140,7 +140,7 @@ func (x *experimenting) names(out io.Writer) error {
 		lines = append(lines, line{name, e.About, len(cells), e.Length(cells).Seconds()})
 	}
 	n := len(seed000Channels)
-	lines = append(lines, line{seed000, "multipath schedulers and congestion controls over three pairs of carriers", n * carriers.Full.Cells(2), float64(n) * carriers.Full.Takes(2).Seconds()})
+	lines = append(lines, line{seed000, "Multipath schedulers and congestion controls over three pairs of carriers; see farlink multipath matrix.", n * carriers.Full.Cells(2), float64(n) * carriers.Full.Takes(2).Seconds()})
 	if x.json {
 		return printJSON(out, lines)
 	}
