@@ -50,3 +50,22 @@ var ErrBusy = errors.New("a link event is going on; wait for its end or reset")
 type NotReady struct{ Pair, Why string }
 
 func (n NotReady) Error() string { return fmt.Sprintf("pair %s: %s", n.Pair, n.Why) }
+
+// Shipped is the error of changing a profile that is part of the program.
+type Shipped struct{ Name string }
+
+func (s Shipped) Error() string {
+	return fmt.Sprintf("profile %s is shipped and read-only; store yours under another name", s.Name)
+}
+
+// NoProfile is the error of a profile that the box does not have.
+type NoProfile struct{ Name string }
+
+func (n NoProfile) Error() string { return fmt.Sprintf("no profile is called %q", n.Name) }
+
+// InUse is the error of removing a profile that a pair refers to.
+type InUse struct{ Name, Pair string }
+
+func (i InUse) Error() string {
+	return fmt.Sprintf("profile %s is in use on pair %s; apply another first", i.Name, i.Pair)
+}

@@ -1,10 +1,12 @@
 package appliance
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"farlink/emulator"
+	"farlink/profiles"
 )
 
 // Mode is what a pair does with frames.
@@ -79,3 +81,17 @@ func (w Want) Named(name string) (Link, bool) {
 	l, ok := w.Links[name]
 	return l, ok
 }
+
+// ParseWant reads a want as JSON. Unknown keys and wrong types are problems;
+// whether the links can be built is found by Apply.
+func ParseWant(doc []byte) (w Want, bad Problems) {
+	for _, p := range profiles.ReadJSON(doc, &w) {
+		if p.Level == profiles.Error {
+			bad = append(bad, p)
+		}
+	}
+	return w, bad
+}
+
+// ETag is how a version of a want is written.
+func ETag(version uint64) string { return fmt.Sprintf("v%d", version) }

@@ -15,13 +15,15 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/box"
+	"farlink/appliance/store"
 )
 
 // engine is an engine without a wire: it does as it is told and shows the
 // figures it is given.
 type engine struct {
 	mu       sync.Mutex
-	snapshot appliance.Snapshot
+	snapshot box.Snapshot
 	refuse   error
 	done     chan struct{}
 	born     time.Time
@@ -34,7 +36,7 @@ func (e *engine) Apply(context.Context, []byte) error {
 }
 func (e *engine) Run(ctx context.Context, doc []byte) error     { return e.Apply(ctx, doc) }
 func (e *engine) SetMode(context.Context, appliance.Mode) error { return nil }
-func (e *engine) Snapshot() appliance.Snapshot {
+func (e *engine) Snapshot() box.Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.snapshot
@@ -60,11 +62,11 @@ func (e *engine) judge(v appliance.Verdict) {
 // bare are ports and engines without a kernel.
 type bare struct{ engine *engine }
 
-func (b bare) Start(context.Context, appliance.EngineConfig) (appliance.Engine, error) {
+func (b bare) Start(context.Context, box.EngineConfig) (box.Engine, error) {
 	return b.engine, nil
 }
-func (b bare) Prepare(context.Context, appliance.PairConfig) (appliance.Held, error) { return b, nil }
-func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(appliance.PortChange)) error {
+func (b bare) Prepare(context.Context, appliance.PairConfig) (box.Held, error) { return b, nil }
+func (b bare) Watch(ctx context.Context, _ appliance.PairConfig, _ func(box.PortChange)) error {
 	<-ctx.Done()
 	return nil
 }
@@ -77,7 +79,7 @@ type bench struct {
 	t      *testing.T
 	url    string
 	server *Server
-	box    *appliance.Box
+	box    *box.Box
 	engine *engine
 	keys   *access.Keyring
 }
@@ -97,15 +99,15 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 // newBenchOf is a bench with several pairs.
 func newBenchOf(t *testing.T, names []string, change ...func(*Config)) *bench {
 	t.Helper()
-	return newBenchWith(t, names, func(*appliance.Parts) {}, change...)
+	return newBenchWith(t, names, func(*box.Parts) {}, change...)
 }
 
 // newBenchWith is a bench whose box is made of other parts, too.
-func newBenchWith(t *testing.T, names []string, other func(*appliance.Parts), change ...func(*Config)) *bench {
+func newBenchWith(t *testing.T, names []string, other func(*box.Parts), change ...func(*Config)) *bench {
 	t.Helper()
-	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: appliance.Snapshot{
+	e := &engine{born: time.Now(), done: make(chan struct{}), snapshot: box.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: "none", Floor: appliance.Floor{P50: 90, P99: 250, Frames: 100}}}
-	store, err := appliance.OpenStore(t.TempDir())
+	store, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +118,9 @@ func newBenchWith(t *testing.T, names []string, other func(*appliance.Parts), ch
 		pairs = append(pairs, pair)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	parts := appliance.Parts{Name: "bench", Version: "test", Pairs: pairs, Ports: bare{e}, Engines: bare{e}, Store: store}
+	parts := box.Parts{Name: "bench", Version: "test", Pairs: pairs, Ports: bare{e}, Engines: bare{e}, Store: store}
 	other(&parts)
-	box, err := appliance.Open(ctx, parts)
+	box, err := box.Open(ctx, parts)
 	if err != nil {
 		t.Fatal(err)
 	}

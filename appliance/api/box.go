@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"farlink/appliance"
+	"farlink/appliance/box"
+	"farlink/appliance/bus"
 	"farlink/pep/bundle"
 )
 
@@ -39,9 +41,9 @@ type Box interface {
 	// Reset puts the box back to its boot state.
 	Reset(ctx context.Context, by string) error
 	// Engine is what drives a pair now, nil if nothing does.
-	Engine(pair string) appliance.Engine
+	Engine(pair string) box.Engine
 	// Subscribe gives events: those after an id, then those that come.
-	Subscribe(after uint64) *appliance.Subscription
+	Subscribe(after uint64) *bus.Subscription
 	// Hosts are the ends of the traffic that a pair makes itself.
 	Hosts(pair string) (appliance.HostsConfig, error)
 	// Tell makes an event known.

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/box"
 	"farlink/appliance/door"
+	"farlink/appliance/relays"
 	"farlink/pep/bundle"
 	"farlink/ui/chromium"
 )
 
-// relays are a bundle of two paths without a kernel: they do as they are told,
+// carried are a bundle of two paths without a kernel: they do as they are told,
 // and carry one connection.
-type relays struct {
+type carried struct {
 	mu     sync.Mutex
 	told   []bundle.Carriage
 	refuse error
@@ -26,7 +28,7 @@ type relays struct {
 	done   chan struct{}
 }
 
-func (r *relays) Configure(c bundle.Carriage) error {
+func (r *carried) Configure(c bundle.Carriage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil {
@@ -36,14 +38,14 @@ func (r *relays) Configure(c bundle.Carriage) error {
 	return nil
 }
 
-func (r *relays) Paths() ([]bundle.PathState, error) {
+func (r *carried) Paths() ([]bundle.PathState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := uint64(time.Since(r.begun).Seconds() * 1e6) // 8 and 16 Mbit/s up
 	return []bundle.PathState{{Name: "lte/skt", Link: "main", Up: !r.down, UpBytes: n}, {Name: "lte/kt", Link: "carrier2", Up: true, Best: true, UpBytes: 2 * n, DownBytes: n / 10}}, nil
 }
 
-func (r *relays) Status(offset, most int) (bundle.Status, error) {
+func (r *carried) Status(offset, most int) (bundle.Status, error) {
 	paths, err := r.Paths()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,11 +62,11 @@ func (r *relays) Status(offset, most int) (bundle.Status, error) {
 	return s, err
 }
 
-func (r *relays) PID() int              { return 4712 }
-func (r *relays) Done() <-chan struct{} { return r.done }
-func (r *relays) Stop() error           { return nil }
+func (r *carried) PID() int              { return 4712 }
+func (r *carried) Done() <-chan struct{} { return r.done }
+func (r *carried) Stop() error           { return nil }
 
-func (r *relays) last() bundle.Carriage {
+func (r *carried) last() bundle.Carriage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.told) == 0 {
@@ -74,17 +76,17 @@ func (r *relays) last() bundle.Carriage {
 }
 
 // newRelays is a bench with them.
-func newRelays(t *testing.T, change ...func(*Config)) (*bench, *relays) {
+func newRelays(t *testing.T, change ...func(*Config)) (*bench, *carried) {
 	t.Helper()
-	r := &relays{begun: time.Now(), done: make(chan struct{})}
+	r := &carried{begun: time.Now(), done: make(chan struct{})}
 	path := func(name, link string, n byte) bundle.Path {
 		return bundle.Path{Name: name, Link: link, NearDev: "c", FarDev: "c", Near: netip.AddrFrom4([4]byte{10, 77, n, 1}), Far: netip.AddrFrom4([4]byte{10, 77, n, 2})}
 	}
 	site := bundle.Site{Far: bundle.Far{Netns: "f", LAN: "l"}, Paths: []bundle.Path{path("lte/skt", "main", 1), path("lte/kt", "carrier2", 2)},
 		Near: bundle.Near{Netns: "n", LAN: "l", Net: netip.MustParsePrefix("10.78.0.0/24"), Intercept: "i", Devices: "d", Router: "r", Pins: "/p"}}
-	b := newBenchWith(t, []string{"main"}, func(p *appliance.Parts) {
+	b := newBenchWith(t, []string{"main"}, func(p *box.Parts) {
 		p.Multipath = &appliance.MultipathConfig{Site: site, Boot: bundle.Carriage{Mode: bundle.Lab}}
-		p.Carry = func(_ bundle.Site, c bundle.Carriage) (appliance.Carrying, error) { return r, r.Configure(c) }
+		p.Carry = func(_ bundle.Site, c bundle.Carriage) (relays.Carrying, error) { return r, r.Configure(c) }
 	}, change...)
 	for end := time.Now().Add(5 * time.Second); len(b.box.State().Paths) == 0 || b.box.State().Paths[0].UpBytes == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/appliance"
+	"farlink/appliance/store"
 	"farlink/emulator/netlab"
 )
 
@@ -132,8 +133,8 @@ func newDaemon(ctx context.Context, pair string) (d *daemon, err error) {
 // stands waits until the daemon answers and its pair emulates.
 func (d *daemon) stands() error {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		var at appliance.Daemon
-		text, err := os.ReadFile(filepath.Join(d.dir, "state", appliance.DaemonFile))
+		var at store.Daemon
+		text, err := os.ReadFile(filepath.Join(d.dir, "state", store.DaemonFile))
 		if err != nil || json.Unmarshal(text, &at) != nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/appliance"
+	"farlink/appliance/store"
 	"farlink/emulator/netlab"
 )
 
@@ -53,7 +54,7 @@ func newBoxed(ctx context.Context) (x *boxed, err error) {
 
 // serve starts the daemon and waits until its link stands between proxies.
 func (x *boxed) serve(ctx context.Context) error {
-	os.Remove(filepath.Join(x.dir, "state", appliance.DaemonFile))
+	os.Remove(filepath.Join(x.dir, "state", store.DaemonFile))
 	x.daemon = exec.CommandContext(ctx, "/proc/self/exe", "serve", "--config", filepath.Join(x.dir, "config.toml"))
 	if err := x.daemon.Start(); err != nil {
 		return err
@@ -103,8 +104,8 @@ func (x *boxed) victims() (v victims, err error) {
 
 // ask reads a document of the daemon's.
 func (x *boxed) ask(path string, into any) error {
-	var d appliance.Daemon
-	b, err := os.ReadFile(filepath.Join(x.dir, "state", appliance.DaemonFile))
+	var d store.Daemon
+	b, err := os.ReadFile(filepath.Join(x.dir, "state", store.DaemonFile))
 	if err = errors.Join(err, json.Unmarshal(b, &d)); err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ import (
 	"slices"
 	"strings"
 
-	"farlink/appliance"
 	"farlink/appliance/carriers"
+	"farlink/appliance/store"
 	"farlink/emulator/link"
 	"farlink/pep/bundle"
 	"farlink/profiles"
@@ -233,7 +233,7 @@ func (l Lab) save() error {
 	if err != nil {
 		return err
 	}
-	store, err := appliance.OpenStore(dir(l.Name))
+	store, err := store.Open(dir(l.Name))
 	if err != nil {
 		return err
 	}

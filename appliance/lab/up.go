@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/store"
 	"farlink/emulator/netlab"
 	"farlink/pep/bundle"
 )
@@ -123,8 +124,8 @@ func (l *Lab) await(ctx context.Context, ended <-chan error) error {
 }
 
 // running reads what the lab's daemon says of itself.
-func running(name string) (d appliance.Daemon) {
-	if b, err := os.ReadFile(filepath.Join(dir(name), "state", appliance.DaemonFile)); err == nil {
+func running(name string) (d store.Daemon) {
+	if b, err := os.ReadFile(filepath.Join(dir(name), "state", store.DaemonFile)); err == nil {
 		_ = json.Unmarshal(b, &d) // half a file is no daemon yet
 	}
 	return d

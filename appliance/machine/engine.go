@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/box"
 	"farlink/appliance/split"
 	"farlink/emulator"
 	"farlink/emulator/ledger"
@@ -36,7 +37,7 @@ type Engines struct {
 func wireName(box, pair string) string { return box + "-" + pair }
 
 // Start starts an engine and waits until frames pass it.
-func (k *Engines) Start(ctx context.Context, c appliance.EngineConfig) (appliance.Engine, error) {
+func (k *Engines) Start(ctx context.Context, c box.EngineConfig) (box.Engine, error) {
 	mode, err := steer.ParseMode(string(c.Mode))
 	if err != nil {
 		return nil, err
@@ -189,10 +190,10 @@ func (e *wireEngine) Close() error {
 }
 
 // Snapshot reads what the engine publishes.
-func (e *wireEngine) Snapshot() appliance.Snapshot {
+func (e *wireEngine) Snapshot() box.Snapshot {
 	s := e.Stats()
 	r := e.Report()
-	out := appliance.Snapshot{
+	out := box.Snapshot{
 		Verdict: appliance.Verdict{Word: appliance.Standing(s.Verdict.String()), Reason: s.Reason},
 		Driver:  driver(r), DriverWhy: r.Why,
 		Figures: figures(s), NotEffective: s.NotEffective,

@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"farlink/appliance"
+	"farlink/appliance/box"
 	"farlink/appliance/ports"
+	"farlink/appliance/store"
 	"farlink/emulator/link"
 )
 
 // Ports are the interfaces of this machine.
 type Ports struct {
-	Store  *appliance.Store
+	Store  *store.Store
 	Listen string // where the API listens; its port is no test port
 }
 
@@ -61,7 +63,7 @@ func (k Ports) plan(ns *ports.Namespace, p appliance.PairConfig) ([]ports.Step, 
 
 // Prepare takes both ports and makes them test ports. What must be undone is
 // saved before it is done, so that a killed daemon's successor can undo it.
-func (k Ports) Prepare(_ context.Context, p appliance.PairConfig) (appliance.Held, error) {
+func (k Ports) Prepare(_ context.Context, p appliance.PairConfig) (box.Held, error) {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func (k Ports) Prepare(_ context.Context, p appliance.PairConfig) (appliance.Hel
 // heldPorts are the ports of a pair while they are test ports.
 type heldPorts struct {
 	ns    *ports.Namespace
-	store *appliance.Store
+	store *store.Store
 	file  string
 	locks []net.Listener
 	undo  []ports.Step
@@ -133,17 +135,17 @@ func (h *heldPorts) letGo() error {
 
 // Watch calls changed when a port of the pair comes or goes, or its carrier
 // does; first for both as they are.
-func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(appliance.PortChange)) error {
+func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(box.PortChange)) error {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return err
 	}
 	defer ns.Close()
-	was := map[string]appliance.PortChange{}
+	was := map[string]box.PortChange{}
 	look := func() {
 		for _, port := range []string{p.A, p.B} {
 			there, carrier, speed := ns.Look(port)
-			now := appliance.PortChange{Port: port, There: there, Carrier: carrier, Speed: link.Rate(speed) * link.MegabitPerSecond}
+			now := box.PortChange{Port: port, There: there, Carrier: carrier, Speed: link.Rate(speed) * link.MegabitPerSecond}
 			if now != was[port] {
 				was[port] = now
 				changed(now)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/box"
 	"farlink/appliance/split"
 	"farlink/emulator/wire"
 	"farlink/pep"
@@ -15,7 +16,7 @@ import (
 
 // path returns the split path that c asks for: the one there is, if it has
 // the same sides, else a new one; nil when c asks for none.
-func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
+func (k *Engines) path(c box.EngineConfig) (*split.Path, error) {
 	name := wireName(c.Box, c.Pair.Name)
 	sides := split.Sides{Near: c.PEP.Near, Far: c.PEP.Far}
 	config := split.Config{
@@ -56,7 +57,7 @@ func (k *Engines) path(c appliance.EngineConfig) (*split.Path, error) {
 
 // replaced takes a path away for another or none; meanwhile frames pass
 // directly, unless the pair is rather to be cut.
-func replaced(old *split.Path, c appliance.EngineConfig, next split.Config) error {
+func replaced(old *split.Path, c box.EngineConfig, next split.Config) error {
 	err := errors.Join(old.Close(), wire.Remove(next.Name))
 	if err == nil && c.Pair.Fallback != appliance.CutOff {
 		err = split.Direct(next)

@@ -4,7 +4,7 @@ import (
 	"os"
 	"os/exec"
 
-	"farlink/appliance"
+	"farlink/appliance/relays"
 	"farlink/pep/bundle"
 )
 
@@ -14,7 +14,7 @@ import (
 const RelaysVariable = "FARLINK_RELAYS"
 
 // Carry starts it as a process of its own.
-func Carry(s bundle.Site, c bundle.Carriage) (appliance.Carrying, error) {
+func Carry(s bundle.Site, c bundle.Carriage) (relays.Carrying, error) {
 	command := exec.Command("/proc/self/exe")
 	command.Env = append(os.Environ(), RelaysVariable+"=1")
 	command.Stderr = os.Stderr

@@ -103,6 +103,28 @@ func (r *Reader) refuseDepth(doc []byte) bool {
 	return at.Line > 0
 }
 
+// Patch returns the JSON document of v, changed by the merge patch in doc, or
+// what is wrong with the patch.
+func Patch(v any, doc []byte) ([]byte, []Problem) {
+	r := &Reader{}
+	change, ok := r.AnyJSON(doc).(Table)
+	if len(r.Problems) > 0 {
+		return nil, r.Problems
+	}
+	if !ok {
+		return nil, []Problem{{Got: "a patch that is not an object", Want: `an object, such as {"profile": "clear"}`}}
+	}
+	old, err := json.Marshal(v)
+	if err != nil {
+		return nil, []Problem{{Got: err.Error(), Want: "a document that JSON can hold"}}
+	}
+	merged, err := json.Marshal(Merge(r.AnyJSON(old), change))
+	if err != nil {
+		return nil, []Problem{{Got: err.Error(), Want: "a document that JSON can hold"}}
+	}
+	return merged, nil
+}
+
 // Merge is the function MergePatch of RFC 7396, clause 2.
 func Merge(target, patch any) any {
 	change, ok := patch.(Table)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"farlink/appliance"
+	"farlink/appliance/library"
 	"farlink/profiles"
 )
 
@@ -31,7 +32,7 @@ func profilesListCommand() *cobra.Command {
 		Use: "list", Short: "List the profiles that come with farlink", Args: cobra.NoArgs,
 		Example: "  farlink profiles list --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			list, err := appliance.ShippedProfiles()
+			list, err := library.Shipped()
 			if err != nil {
 				return err
 			}

@@ -16,8 +16,10 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/access"
 	"farlink/appliance/api"
+	"farlink/appliance/box"
 	"farlink/appliance/door"
 	"farlink/appliance/machine"
+	"farlink/appliance/store"
 )
 
 func serveCommand() *cobra.Command {
@@ -44,8 +46,8 @@ unharmed (or not at all, with fallback = "cut") until it is started again.`,
 type daemon struct {
 	path   string // of the configuration
 	config appliance.Config
-	store  *appliance.Store
-	box    *appliance.Box
+	store  *store.Store
+	box    *box.Box
 	keys   *access.Keyring
 	server *api.Server
 	door   *door.Door
@@ -58,7 +60,7 @@ func serve(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	store, err := appliance.OpenStore(config.State)
+	store, err := store.Open(config.State)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,7 @@ func (d *daemon) open(ctx context.Context) (err error) {
 	if d.door, err = door.Open(d.config.State, d.config.API, d.log, d.stands); err != nil {
 		return err
 	}
-	d.box, err = appliance.Open(ctx, appliance.Parts{
+	d.box, err = box.Open(ctx, box.Parts{
 		Name: d.config.Name, Version: version, Pairs: d.config.Pairs, Store: d.store,
 		Ports:   machine.Ports{Store: d.store, Listen: d.door.Look().Listen},
 		Engines: new(machine.Engines), Multipath: d.config.Multipath, Carry: machine.Carry,
@@ -114,7 +116,7 @@ func (d *daemon) face() (err error) {
 
 // stands tells where the API is, for clients on this machine.
 func (d *daemon) stands(s door.SettingsState) {
-	if err := d.store.Save(appliance.DaemonFile, appliance.Daemon{PID: os.Getpid(), API: s.API}); err != nil {
+	if err := d.store.Save(store.DaemonFile, store.Daemon{PID: os.Getpid(), API: s.API}); err != nil {
 		d.log.Error("where the API is served now", "error", err)
 	}
 	d.log.Info("API", "at", s.API, "trial_until", s.Trial)
@@ -140,8 +142,8 @@ func (d *daemon) accept(tokens []appliance.TokenConfig) error {
 
 // run runs box and API side by side; the first to fail ends the others.
 func (d *daemon) run(ctx context.Context) error {
-	where := appliance.Daemon{PID: os.Getpid(), API: d.door.Look().API}
-	if err := d.store.Save(appliance.DaemonFile, where); err != nil {
+	where := store.Daemon{PID: os.Getpid(), API: d.door.Look().API}
+	if err := d.store.Save(store.DaemonFile, where); err != nil {
 		return errors.Join(err, d.door.Close(), d.box.Close())
 	}
 	d.log.Info("farlink runs", "version", version, "box", d.config.Name, "api", where.API)
@@ -151,7 +153,7 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return d.server.Serve(ctx, d.door) })
 	group.Go(func() error { return logEvents(ctx, d.box, d.log) })
 	group.Go(func() error { return d.reloads(ctx) })
-	err := errors.Join(group.Wait(), d.store.Remove(appliance.DaemonFile))
+	err := errors.Join(group.Wait(), d.store.Remove(store.DaemonFile))
 	if err == nil {
 		d.log.Info("farlink stopped, ports given back")
 	}
@@ -192,7 +194,7 @@ func (d *daemon) reload(ctx context.Context) error {
 }
 
 // logEvents writes what happens to the log.
-func logEvents(ctx context.Context, box *appliance.Box, log *slog.Logger) error {
+func logEvents(ctx context.Context, box *box.Box, log *slog.Logger) error {
 	events := box.Subscribe(0)
 	defer events.Close()
 	write := func(e appliance.Event) {

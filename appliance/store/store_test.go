@@ -1,15 +1,14 @@
-package appliance
+package store
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 )
 
 func TestStoreReplacesWhole(t *testing.T) {
-	s, err := OpenStore(filepath.Join(t.TempDir(), "a", "b"))
+	s, err := Open(filepath.Join(t.TempDir(), "a", "b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func TestStoreReplacesWhole(t *testing.T) {
 }
 
 func TestStoreAfterKill(t *testing.T) {
-	s, err := OpenStore(t.TempDir())
+	s, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +63,8 @@ func TestStoreAfterKill(t *testing.T) {
 
 func TestStoreLock(t *testing.T) {
 	dir := t.TempDir()
-	one, _ := OpenStore(dir)
-	two, _ := OpenStore(dir)
+	one, _ := Open(dir)
+	two, _ := Open(dir)
 	unlock, err := one.Lock()
 	if err != nil {
 		t.Fatal(err)
@@ -79,26 +78,4 @@ func TestStoreLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
-}
-
-// A want that cannot be kept is not taken, and the engine goes on with the
-// one before.
-func TestApplyWithoutRoom(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		runningIn(t, dir, func(t *testing.T, b *Box, bench *testBench) {
-			os.RemoveAll(dir)
-			w := Want{Link: Link{Profile: "geo/qirse-sat"}}
-			if _, err := b.Apply(t.Context(), "", w, Options{}); err == nil || !strings.Contains(err.Error(), "state file:") {
-				t.Errorf("%v", err)
-			}
-			e := bench.last()
-			if len(e.documents) != 3 || e.documents[2] != e.documents[0] {
-				t.Errorf("engine was told %d documents", len(e.documents))
-			}
-			if got, tag, _ := b.Want(""); got.Profile != "clear" || tag != "v0" {
-				t.Errorf("%s %+v", tag, got)
-			}
-		})
-	})
 }

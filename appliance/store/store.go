@@ -1,4 +1,6 @@
-package appliance
+// Package store is the state directory: files that people can read, replaced
+// whole.
+package store
 
 import (
 	"encoding/json"
@@ -18,8 +20,8 @@ import (
 // half of it, whenever the power goes.
 type Store struct{ dir string }
 
-// OpenStore makes the directory if it is not there.
-func OpenStore(dir string) (*Store, error) {
+// Open makes the directory if it is not there.
+func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -94,6 +96,11 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// Write writes a file anywhere beneath the directory, as Save does.
+func (s *Store) Write(path string, content []byte) error {
+	return (&Store{filepath.Dir(path)}).write(path, content, 0o644)
 }
 
 // Remove removes the file called name, if it is there.

@@ -1,15 +1,18 @@
-package appliance
+package box
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"farlink/appliance"
+	"farlink/appliance/store"
 	"farlink/emulator/link"
 )
 
@@ -17,7 +20,7 @@ import (
 type testEngine struct {
 	mu        sync.Mutex
 	documents []string
-	modes     []Mode
+	modes     []appliance.Mode
 	runs      int
 	snapshot  Snapshot
 	refuse    error
@@ -42,14 +45,14 @@ func (e *testEngine) Run(ctx context.Context, doc []byte) error {
 	return e.Apply(ctx, doc)
 }
 
-func (e *testEngine) SetMode(_ context.Context, m Mode) error {
+func (e *testEngine) SetMode(_ context.Context, m appliance.Mode) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.modes = append(e.modes, m)
 	return nil
 }
 
-func (e *testEngine) mode() Mode {
+func (e *testEngine) mode() appliance.Mode {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.modes[len(e.modes)-1]
@@ -84,15 +87,15 @@ func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
 	if b.starting != nil {
 		return nil, b.starting
 	}
-	e := &testEngine{done: make(chan struct{}), documents: []string{string(c.Document)}, modes: []Mode{c.Mode},
-		snapshot: Snapshot{Verdict: Verdict{Word: Valid}, Driver: b.driver, DriverWhy: b.why}}
+	e := &testEngine{done: make(chan struct{}), documents: []string{string(c.Document)}, modes: []appliance.Mode{c.Mode},
+		snapshot: Snapshot{Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: b.driver, DriverWhy: b.why}}
 	b.engines = append(b.engines, e)
 	return e, nil
 }
 
-func (b *testBench) Remove(string, PairConfig) error { return nil }
+func (b *testBench) Remove(string, appliance.PairConfig) error { return nil }
 
-func (b *testBench) Prepare(context.Context, PairConfig) (Held, error) {
+func (b *testBench) Prepare(context.Context, appliance.PairConfig) (Held, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.missing != nil {
@@ -104,7 +107,7 @@ func (b *testBench) Prepare(context.Context, PairConfig) (Held, error) {
 
 func (b *testBench) Release() error { b.mu.Lock(); b.held--; b.mu.Unlock(); return nil }
 
-func (b *testBench) Watch(ctx context.Context, _ PairConfig, changed func(PortChange)) error {
+func (b *testBench) Watch(ctx context.Context, _ appliance.PairConfig, changed func(PortChange)) error {
 	b.mu.Lock()
 	b.changed = changed
 	b.mu.Unlock()
@@ -128,11 +131,11 @@ func running(t *testing.T, f func(t *testing.T, b *Box, bench *testBench)) {
 
 func runningIn(t *testing.T, dir string, f func(t *testing.T, b *Box, bench *testBench)) {
 	bench := &testBench{}
-	store, err := OpenStore(dir)
+	store, err := store.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, problems := ParseConfig([]byte("[[pairs]]\na = \"eth1\"\nb = \"eth2\"\n"))
+	config, problems := appliance.ParseConfig([]byte("[[pairs]]\na = \"eth1\"\nb = \"eth2\"\n"))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -154,11 +157,11 @@ func runningIn(t *testing.T, dir string, f func(t *testing.T, b *Box, bench *tes
 	}
 }
 
-func word(b *Box) Word { return b.State().Pairs[0].Word }
+func word(b *Box) appliance.Word { return b.State().Pairs[0].Word }
 
-func apply(t *testing.T, b *Box, doc string, o Options) Applied {
+func apply(t *testing.T, b *Box, doc string, o appliance.Options) appliance.Applied {
 	t.Helper()
-	w, problems := ParseWant([]byte(doc))
+	w, problems := appliance.ParseWant([]byte(doc))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -171,20 +174,20 @@ func apply(t *testing.T, b *Box, doc string, o Options) Applied {
 
 func TestApply(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		if s := b.State().Pairs[0]; s.Word != Emulating || s.Links[0].Profile != "clear" || s.ETag != "v0" || !s.Effective {
+		if s := b.State().Pairs[0]; s.Word != appliance.Emulating || s.Links[0].Profile != "clear" || s.ETag != "v0" || !s.Effective {
 			t.Errorf("at boot: %+v", s)
 		}
-		a := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, Options{IfMatch: "v0"})
+		a := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, appliance.Options{IfMatch: "v0"})
 		if !a.Changed || !a.Hitless || !a.Effective || a.ETag != "v1" || a.Links[0].Seed != 1<<64-1 {
 			t.Errorf("applied: %+v", a)
 		}
 		if e := bench.last(); len(e.documents) != 2 || !strings.Contains(e.documents[1], `"seed":18446744073709551615`) {
 			t.Errorf("engine was told %v", e.documents)
 		}
-		if again := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, Options{}); again.Changed || again.ETag != "v1" {
+		if again := apply(t, b, `{"profile": "geo/qirse-sat", "seed": 18446744073709551615}`, appliance.Options{}); again.Changed || again.ETag != "v1" {
 			t.Errorf("the same once more: %+v", again)
 		}
-		if a := apply(t, b, `{"mode": "bypass", "profile": "clear"}`, Options{}); a.Hitless || word(b) != Bypassing {
+		if a := apply(t, b, `{"mode": "bypass", "profile": "clear"}`, appliance.Options{}); a.Hitless || word(b) != appliance.Bypassing {
 			t.Errorf("bypass: %+v, %s", a, word(b))
 		}
 	})
@@ -192,10 +195,10 @@ func TestApply(t *testing.T) {
 
 func TestApplyRefusesAllAtOnceAndChangesNothing(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		want := Want{Mode: "fast", Link: Link{Profile: "geo/qirse"}, Links: map[string]Link{"x": {Inline: "down = 3\nfoo = 1"}},
-			Rules: []Rule{{DSCP: "99", Link: "y"}}}
-		_, err := b.Apply(t.Context(), "", want, Options{})
-		var problems Problems
+		want := appliance.Want{Mode: "fast", Link: appliance.Link{Profile: "geo/qirse"}, Links: map[string]appliance.Link{"x": {Inline: "down = 3\nfoo = 1"}},
+			Rules: []appliance.Rule{{DSCP: "99", Link: "y"}}}
+		_, err := b.Apply(t.Context(), "", want, appliance.Options{})
+		var problems appliance.Problems
 		if !errors.As(err, &problems) {
 			t.Fatal(err)
 		}
@@ -206,18 +209,18 @@ func TestApplyRefusesAllAtOnceAndChangesNothing(t *testing.T) {
 		if got := strings.Join(paths, " "); got != "mode profile links.x.inline.down links.x.inline.foo" {
 			t.Errorf("problems at %s: %v", got, problems)
 		}
-		_, err = b.Apply(t.Context(), "", Want{Link: Link{Profile: "clear"}, Rules: []Rule{{Link: "y"}}, Default: "z"}, Options{})
+		_, err = b.Apply(t.Context(), "", appliance.Want{Link: appliance.Link{Profile: "clear"}, Rules: []appliance.Rule{{Link: "y"}}, Default: "z"}, appliance.Options{})
 		if !errors.As(err, &problems) || len(problems) != 2 || problems[0].Path != "rules[0].link" || problems[1].Path != "default" {
 			t.Errorf("rules: %v", err)
 		}
-		if _, err := b.Apply(t.Context(), "", Want{Link: Link{Profile: "clear"}}, Options{IfMatch: "v7"}); err != (Stale{"v7", "v0"}) {
+		if _, err := b.Apply(t.Context(), "", appliance.Want{Link: appliance.Link{Profile: "clear"}}, appliance.Options{IfMatch: "v7"}); err != (appliance.Stale{Got: "v7", Now: "v0"}) {
 			t.Errorf("stale: %v", err)
 		}
-		if _, err := b.Apply(t.Context(), "nope", Want{}, Options{}); err == nil || err.Error() != `no pair "nope", box has main` {
+		if _, err := b.Apply(t.Context(), "nope", appliance.Want{}, appliance.Options{}); err == nil || err.Error() != `no pair "nope", box has main` {
 			t.Errorf("no pair: %v", err)
 		}
 		bench.last().refuse = errors.New("links hold up to 900MB, memory is 256MB")
-		if _, err := b.Apply(t.Context(), "", Want{Link: Link{Profile: "geo/qirse-sat"}}, Options{}); err == nil || !strings.Contains(err.Error(), "900MB") {
+		if _, err := b.Apply(t.Context(), "", appliance.Want{Link: appliance.Link{Profile: "geo/qirse-sat"}}, appliance.Options{}); err == nil || !strings.Contains(err.Error(), "900MB") {
 			t.Errorf("refused by the engine: %v", err)
 		}
 		if w, tag, _ := b.Want(""); tag != "v0" || w.Profile != "clear" || len(bench.last().documents) != 1 {
@@ -228,7 +231,7 @@ func TestApplyRefusesAllAtOnceAndChangesNothing(t *testing.T) {
 
 func TestDryRunChangesNothing(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{DryRun: true})
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, appliance.Options{DryRun: true})
 		if !a.DryRun || !a.Changed || !a.Hitless || !a.AppliedAt.IsZero() || len(bench.last().documents) != 1 {
 			t.Errorf("%+v", a)
 		}
@@ -237,8 +240,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 
 func TestPatch(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, _ *testBench) {
-		apply(t, b, `{"profile": "geo/qirse-sat", "seed": 9007199254740993, "overrides": {"down": {"loss": {"probability": 0.01}}}}`, Options{})
-		a, err := b.Patch(t.Context(), "", []byte(`{"overrides": {"down": {"loss": null}, "up": {"loss": {"probability": 0.5}}}}`), Options{})
+		apply(t, b, `{"profile": "geo/qirse-sat", "seed": 9007199254740993, "overrides": {"down": {"loss": {"probability": 0.01}}}}`, appliance.Options{})
+		a, err := b.Patch(t.Context(), "", []byte(`{"overrides": {"down": {"loss": null}, "up": {"loss": {"probability": 0.5}}}}`), appliance.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +251,7 @@ func TestPatch(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		for _, bad := range []string{`[]`, `{`, `{"sede": 1}`, `{"seed": "x"}`, `{"overrides": {"down": {"los": {}}}}`, `{} {}`} {
-			if _, err := b.Patch(t.Context(), "", []byte(bad), Options{}); err == nil {
+			if _, err := b.Patch(t.Context(), "", []byte(bad), appliance.Options{}); err == nil {
 				t.Errorf("patch %s was taken", bad)
 			}
 		}
@@ -259,17 +262,17 @@ func TestLastWantReturns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		runningIn(t, dir, func(t *testing.T, b *Box, _ *testBench) {
-			apply(t, b, `{"mode": "cut", "profile": "geo/qirse-sat", "seed": 3}`, Options{})
+			apply(t, b, `{"mode": "cut", "profile": "geo/qirse-sat", "seed": 3}`, appliance.Options{})
 		})
 		runningIn(t, dir, func(t *testing.T, b *Box, bench *testBench) {
 			s := b.State().Pairs[0]
-			if s.Word != Cutting || s.Want.Seed != 3 || s.ETag != "v1" || bench.last().mode() != CutOff {
+			if s.Word != appliance.Cutting || s.Want.Seed != 3 || s.ETag != "v1" || bench.last().mode() != appliance.CutOff {
 				t.Errorf("after a restart: %+v", s)
 			}
 			if err := b.Reset(t.Context(), "bench"); err != nil {
 				t.Fatal(err)
 			}
-			if s := b.State().Pairs[0]; s.Word != Emulating || s.Want.Profile != "clear" || s.Want.Seed != 0 || bench.last().runs != 1 {
+			if s := b.State().Pairs[0]; s.Word != appliance.Emulating || s.Want.Profile != "clear" || s.Want.Seed != 0 || bench.last().runs != 1 {
 				t.Errorf("after a reset: %+v", s)
 			}
 		})
@@ -281,20 +284,20 @@ func TestEngineIsStartedAgain(t *testing.T) {
 		first := bench.last()
 		close(first.done)
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine ended: killed; next attempt in 100ms" || s.Effective {
+		if s := b.State().Pairs[0]; s.Word != appliance.Fault || s.Why != "engine ended: killed; next attempt in 100ms" || s.Effective {
 			t.Errorf("after the crash: %s %q", s.Word, s.Why)
 		}
 		if b.Ready() == nil {
 			t.Error("ready without an engine")
 		}
-		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, appliance.Options{})
 		if a.Effective || a.NotYet == "" || a.Hitless {
 			t.Errorf("applied without an engine: %+v", a)
 		}
 		time.Sleep(101 * time.Millisecond)
 		synctest.Wait()
 		s := b.State().Pairs[0]
-		if s.Word != Emulating || s.Engine.Restarts != 1 || !first.closed || b.Ready() != nil {
+		if s.Word != appliance.Emulating || s.Engine.Restarts != 1 || !first.closed || b.Ready() != nil {
 			t.Errorf("after the restart: %+v", s)
 		}
 		if !strings.Contains(bench.last().documents[0], "qirse-sat") {
@@ -323,7 +326,7 @@ func TestPortVanishes(t *testing.T) {
 		bench.lack(errors.New("port eth2: no such interface"))
 		bench.changed(PortChange{Port: "eth2"})
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Fault || !strings.HasPrefix(s.Why, "port eth2 has vanished") {
+		if s := b.State().Pairs[0]; s.Word != appliance.Fault || !strings.HasPrefix(s.Why, "port eth2 has vanished") {
 			t.Errorf("%s %q", s.Word, s.Why)
 		}
 		if bench.held != 0 || !bench.last().closed {
@@ -337,7 +340,7 @@ func TestPortVanishes(t *testing.T) {
 		bench.lack(nil)
 		bench.changed(PortChange{Port: "eth2", There: true, Carrier: true})
 		synctest.Wait()
-		if word(b) != Emulating || bench.held != 1 {
+		if word(b) != appliance.Emulating || bench.held != 1 {
 			t.Errorf("port came back: %s", word(b))
 		}
 	})
@@ -345,23 +348,23 @@ func TestPortVanishes(t *testing.T) {
 
 func TestHangIsAFault(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		bench.last().say(Snapshot{Verdict: Verdict{Invalid, "engine hung for 300 ms"}, Fallen: true})
+		bench.last().say(Snapshot{Verdict: appliance.Verdict{Word: appliance.Invalid, Reason: "engine hung for 300 ms"}, Fallen: true})
 		time.Sleep(watching + 1)
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Fault || s.Why != "engine hangs, fallback bypass is in force" || b.Ready() == nil {
+		if s := b.State().Pairs[0]; s.Word != appliance.Fault || s.Why != "engine hangs, fallback bypass is in force" || b.Ready() == nil {
 			t.Errorf("%s %q", s.Word, s.Why)
 		}
-		bench.last().say(Snapshot{Verdict: Verdict{Valid, ""}})
+		bench.last().say(Snapshot{Verdict: appliance.Verdict{Word: appliance.Valid, Reason: ""}})
 		time.Sleep(watching + 1)
 		synctest.Wait()
-		if word(b) != Emulating {
+		if word(b) != appliance.Emulating {
 			t.Errorf("hang is over: %s", word(b))
 		}
 		first := bench.last()
-		first.say(Snapshot{Verdict: Verdict{Valid, ""}, Fallen: true})
+		first.say(Snapshot{Verdict: appliance.Verdict{Word: appliance.Valid, Reason: ""}, Fallen: true})
 		time.Sleep(hangMost + 2*watching + firstRetry)
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Emulating || s.Engine.Restarts != 1 || !first.closed {
+		if s := b.State().Pairs[0]; s.Word != appliance.Emulating || s.Engine.Restarts != 1 || !first.closed {
 			t.Errorf("hang without end: %+v", s)
 		}
 	})
@@ -369,21 +372,21 @@ func TestHangIsAFault(t *testing.T) {
 
 func TestCutForATime(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		d, err := b.Disrupt(t.Context(), "", Disruption{Kind: CutFor, Duration: 5 * link.Second}, "ann")
-		if err != nil || d.Ends.Sub(d.Begins) != 5*time.Second || word(b) != Cutting || bench.last().mode() != CutOff {
+		d, err := b.Disrupt(t.Context(), "", appliance.Disruption{Kind: appliance.CutFor, Duration: 5 * link.Second}, "ann")
+		if err != nil || d.Ends.Sub(d.Begins) != 5*time.Second || word(b) != appliance.Cutting || bench.last().mode() != appliance.CutOff {
 			t.Fatalf("%+v %v %s", d, err, word(b))
 		}
-		if _, err := b.Disrupt(t.Context(), "", d, "bob"); !errors.Is(err, ErrBusy) {
+		if _, err := b.Disrupt(t.Context(), "", d, "bob"); !errors.Is(err, appliance.ErrBusy) {
 			t.Errorf("second event: %v", err)
 		}
 		time.Sleep(4 * time.Second)
-		apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
-		if word(b) != Cutting || bench.last().mode() != CutOff {
+		apply(t, b, `{"profile": "geo/qirse-sat"}`, appliance.Options{})
+		if word(b) != appliance.Cutting || bench.last().mode() != appliance.CutOff {
 			t.Error("a change of profile ended the cut")
 		}
 		time.Sleep(time.Second + 1)
 		synctest.Wait()
-		if s := b.State().Pairs[0]; s.Word != Emulating || s.Event != nil || bench.last().mode() != Emulate {
+		if s := b.State().Pairs[0]; s.Word != appliance.Emulating || s.Event != nil || bench.last().mode() != appliance.Emulate {
 			t.Errorf("after the cut: %+v", s)
 		}
 	})
@@ -391,7 +394,7 @@ func TestCutForATime(t *testing.T) {
 
 func TestFlap(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		d, err := b.Disrupt(t.Context(), "", Disruption{Kind: Flap, Down: link.Second, Up: 2 * link.Second, Count: 3}, "")
+		d, err := b.Disrupt(t.Context(), "", appliance.Disruption{Kind: appliance.Flap, Down: link.Second, Up: 2 * link.Second, Count: 3}, "")
 		// 3 cuts of 1 s with 2 gaps of 2 s.
 		if err != nil || d.Ends.Sub(d.Begins) != 7*time.Second {
 			t.Fatalf("%+v %v", d, err)
@@ -410,27 +413,27 @@ func TestFlap(t *testing.T) {
 
 func TestResetEndsEvents(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, _ *testBench) {
-		if _, err := b.Disrupt(t.Context(), "", Disruption{Kind: CutFor, Duration: 3600 * link.Second}, ""); err != nil {
+		if _, err := b.Disrupt(t.Context(), "", appliance.Disruption{Kind: appliance.CutFor, Duration: 3600 * link.Second}, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Reset(t.Context(), ""); err != nil || word(b) != Emulating || b.State().Pairs[0].Event != nil {
+		if err := b.Reset(t.Context(), ""); err != nil || word(b) != appliance.Emulating || b.State().Pairs[0].Event != nil {
 			t.Errorf("%v %s", err, word(b))
 		}
 	})
 }
 
 func TestDisruptionProblems(t *testing.T) {
-	cases := map[string]Disruption{
+	cases := map[string]appliance.Disruption{
 		"kind":           {Kind: "rain"},
-		"duration":       {Kind: CutFor},
-		"duration count": {Kind: CutFor, Duration: 25 * 3600 * link.Second, Count: 2},
-		"down up count":  {Kind: Flap},
-		"duration down":  {Kind: Flap, Duration: 1, Up: 1, Count: 1},
-		"count":          {Kind: Flap, Down: 3600 * link.Second, Up: 3600 * link.Second, Count: 13},
+		"duration":       {Kind: appliance.CutFor},
+		"duration count": {Kind: appliance.CutFor, Duration: 25 * 3600 * link.Second, Count: 2},
+		"down up count":  {Kind: appliance.Flap},
+		"duration down":  {Kind: appliance.Flap, Duration: 1, Up: 1, Count: 1},
+		"count":          {Kind: appliance.Flap, Down: 3600 * link.Second, Up: 3600 * link.Second, Count: 13},
 	}
 	for want, d := range cases {
 		var paths []string
-		for _, p := range d.check() {
+		for _, p := range d.Check() {
 			paths = append(paths, p.Path)
 		}
 		if got := strings.Join(paths, " "); got != want {
@@ -442,7 +445,7 @@ func TestDisruptionProblems(t *testing.T) {
 func TestReload(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		first := bench.last()
-		config, problems := ParseConfig([]byte(`
+		config, problems := appliance.ParseConfig([]byte(`
 [[pairs]]
 name = "main"
 a = "eth1"
@@ -456,7 +459,7 @@ boot.profile = "geo/qirse-sat"
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		reload := func(pairs []PairConfig) {
+		reload := func(pairs []appliance.PairConfig) {
 			t.Helper()
 			if err := b.Reload(t.Context(), pairs); err != nil {
 				t.Fatal(err)
@@ -465,7 +468,7 @@ boot.profile = "geo/qirse-sat"
 		}
 		reload(config.Pairs)
 		s := b.State()
-		if len(s.Pairs) != 2 || s.Pairs[1].Word != Emulating || s.Pairs[1].Links[0].Profile != "geo/qirse-sat" || first.closed {
+		if len(s.Pairs) != 2 || s.Pairs[1].Word != appliance.Emulating || s.Pairs[1].Links[0].Profile != "geo/qirse-sat" || first.closed {
 			t.Errorf("a pair more: %+v", s)
 		}
 		if _, _, err := b.Want(""); err == nil || err.Error() != "box has several pairs, name one of main, other" {
@@ -473,7 +476,7 @@ boot.profile = "geo/qirse-sat"
 		}
 		config.Pairs[0].FailAfter *= 2
 		reload(config.Pairs[:1])
-		if s := b.State(); len(s.Pairs) != 1 || s.Pairs[0].Word != Emulating || !first.closed || bench.held != 1 {
+		if s := b.State(); len(s.Pairs) != 1 || s.Pairs[0].Word != appliance.Emulating || !first.closed || bench.held != 1 {
 			t.Errorf("one changed, one gone: %+v, %d held", s, bench.held)
 		}
 		config.Pairs[0].Boot.Profile = "nope"
@@ -485,8 +488,8 @@ boot.profile = "geo/qirse-sat"
 
 func TestMemoryIsBounded(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		want := Want{Link: Link{Profile: "clear", Overrides: map[string]any{"up": map[string]any{"path": map[string]any{"delay": "60s"}}}}}
-		_, err := b.Apply(t.Context(), "", want, Options{DryRun: true})
+		want := appliance.Want{Link: appliance.Link{Profile: "clear", Overrides: map[string]any{"up": map[string]any{"path": map[string]any{"delay": "60s"}}}}}
+		_, err := b.Apply(t.Context(), "", want, appliance.Options{DryRun: true})
 		// 1 Gbit/s for 60 s is 7.5 GB; a way has half of 256 MB.
 		if err == nil || !strings.HasPrefix(err.Error(), "up: got up to 7500MB of frames held, want at most 128MB") {
 			t.Errorf("%v", err)
@@ -506,7 +509,7 @@ func TestPortsHinder(t *testing.T) {
 		expect := func(why string) {
 			t.Helper()
 			s := b.State().Pairs[0]
-			if s.Word != Emulating || s.NotYet != why || s.Effective != (why == "") || (b.Ready() == nil) != (why == "") {
+			if s.Word != appliance.Emulating || s.NotYet != why || s.Effective != (why == "") || (b.Ready() == nil) != (why == "") {
 				t.Errorf("%s, effective %v, %q; want %q", s.Word, s.Effective, s.NotYet, why)
 			}
 		}
@@ -518,12 +521,34 @@ func TestPortsHinder(t *testing.T) {
 		say("eth1", true, 1000)
 		expect("")
 		// 20 Mbit/s through a port of 10.
-		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, Options{})
+		a := apply(t, b, `{"profile": "geo/qirse-sat"}`, appliance.Options{})
 		if a.Effective || a.NotYet != "port eth2 runs at 10Mbit/s, the link is to carry 20Mbit/s" {
 			t.Errorf("%+v", a)
 		}
 		expect(a.NotYet)
 		say("eth2", true, 100)
 		expect("")
+	})
+}
+
+// A want that cannot be kept is not taken, and the engine goes on with the
+// one before.
+func TestApplyWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		runningIn(t, dir, func(t *testing.T, b *Box, bench *testBench) {
+			os.RemoveAll(dir)
+			w := appliance.Want{Link: appliance.Link{Profile: "geo/qirse-sat"}}
+			if _, err := b.Apply(t.Context(), "", w, appliance.Options{}); err == nil || !strings.Contains(err.Error(), "state file:") {
+				t.Errorf("%v", err)
+			}
+			e := bench.last()
+			if len(e.documents) != 3 || e.documents[2] != e.documents[0] {
+				t.Errorf("engine was told %d documents", len(e.documents))
+			}
+			if got, tag, _ := b.Want(""); got.Profile != "clear" || tag != "v0" {
+				t.Errorf("%s %+v", tag, got)
+			}
+		})
 	})
 }

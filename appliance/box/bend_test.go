@@ -1,4 +1,4 @@
-package appliance
+package box
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"farlink/appliance"
 	"farlink/emulator/link"
 )
 
@@ -23,26 +24,26 @@ func (b *testBench) document() string {
 // timeline of the main link, and then its own document again.
 func TestFade(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		apply(t, b, `{"profile": "geo/ka-seoul-rain", "seed": 7}`, Options{})
+		apply(t, b, `{"profile": "geo/ka-seoul-rain", "seed": 7}`, appliance.Options{})
 		own := bench.document()
-		d, err := b.Disrupt(context.Background(), "", Disruption{Kind: Fade, DB: 6, Duration: 30 * link.Second, Ramp: 2 * link.Second}, "anna")
+		d, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.Fade, DB: 6, Duration: 30 * link.Second, Ramp: 2 * link.Second}, "anna")
 		if err != nil || d.Ends.Sub(d.Begins) != 30*time.Second {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		if got := bench.document(); !strings.Contains(got, `"timeline":[{"at":"0","fade_db":6,"for":"30s","ramp":"2s"}]`) || !strings.Contains(got, `"seed":7`) {
 			t.Errorf("document %s", got)
 		}
-		if s := b.State().Pairs[0]; s.Word != Emulating || s.Event == nil || s.Event.Kind != Fade {
+		if s := b.State().Pairs[0]; s.Word != appliance.Emulating || s.Event == nil || s.Event.Kind != appliance.Fade {
 			t.Errorf("%s, event %+v", s.Word, s.Event)
 		}
-		if _, err := b.Disrupt(context.Background(), "", Disruption{Kind: CutFor, Duration: link.Second}, ""); err != ErrBusy {
+		if _, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.CutFor, Duration: link.Second}, ""); err != appliance.ErrBusy {
 			t.Errorf("a second event: %v", err)
 		}
 		time.Sleep(31 * time.Second)
 		if bench.document() != own || b.State().Pairs[0].Event != nil {
 			t.Errorf("after it: %s", bench.document())
 		}
-		if _, err := b.Disrupt(context.Background(), "", Disruption{Kind: Fade, DB: 6, Duration: 30 * link.Second}, ""); err != nil {
+		if _, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.Fade, DB: 6, Duration: 30 * link.Second}, ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Reset(context.Background(), ""); err != nil || b.State().Pairs[0].Event != nil {
@@ -53,8 +54,8 @@ func TestFade(t *testing.T) {
 
 func TestHandOver(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
-		apply(t, b, `{"profile": "clear"}`, Options{})
-		if _, err := b.Disrupt(context.Background(), "", Disruption{Kind: HandOver, Duration: 50 * link.Millisecond}, ""); err != nil {
+		apply(t, b, `{"profile": "clear"}`, appliance.Options{})
+		if _, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.HandOver, Duration: 50 * link.Millisecond}, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := bench.document(); !strings.Contains(got, `"timeline":[{"at":"0","handover":"50ms"}]`) {
@@ -65,28 +66,28 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("after it: %s", got)
 		}
 		// A link without a carrier has nothing that fades, and says so.
-		_, err := b.Disrupt(context.Background(), "", Disruption{Kind: Fade, DB: 6, Duration: link.Second}, "")
-		if bad, ok := err.(Problems); !ok || bad[0].Path != "kind" || !strings.Contains(bad[0].Want, "carrier") {
+		_, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.Fade, DB: 6, Duration: link.Second}, "")
+		if bad, ok := err.(appliance.Problems); !ok || bad[0].Path != "kind" || !strings.Contains(bad[0].Want, "carrier") {
 			t.Errorf("fade of a wire: %v", err)
 		}
-		apply(t, b, `{"profile": "clear", "mode": "bypass"}`, Options{})
-		if _, err := b.Disrupt(context.Background(), "", Disruption{Kind: HandOver, Duration: link.Second}, ""); err == nil {
+		apply(t, b, `{"profile": "clear", "mode": "bypass"}`, appliance.Options{})
+		if _, err := b.Disrupt(context.Background(), "", appliance.Disruption{Kind: appliance.HandOver, Duration: link.Second}, ""); err == nil {
 			t.Error("handover of a link that nothing crosses")
 		}
 	})
 }
 
 func TestBendProblems(t *testing.T) {
-	for want, d := range map[string]Disruption{
-		"duration db": {Kind: Fade},
-		"ramp":        {Kind: Fade, DB: 3, Duration: link.Second, Ramp: link.Second},
-		"count":       {Kind: Fade, DB: 3, Duration: link.Second, Count: 2},
-		"duration":    {Kind: HandOver, Duration: 11 * link.Second},
-		"db":          {Kind: CutFor, Duration: link.Second, DB: 3},
-		"db count":    {Kind: HandOver, Duration: link.Second, DB: 3, Up: 1},
+	for want, d := range map[string]appliance.Disruption{
+		"duration db": {Kind: appliance.Fade},
+		"ramp":        {Kind: appliance.Fade, DB: 3, Duration: link.Second, Ramp: link.Second},
+		"count":       {Kind: appliance.Fade, DB: 3, Duration: link.Second, Count: 2},
+		"duration":    {Kind: appliance.HandOver, Duration: 11 * link.Second},
+		"db":          {Kind: appliance.CutFor, Duration: link.Second, DB: 3},
+		"db count":    {Kind: appliance.HandOver, Duration: link.Second, DB: 3, Up: 1},
 	} {
 		var paths []string
-		for _, p := range d.check() {
+		for _, p := range d.Check() {
 			paths = append(paths, p.Path)
 		}
 		if got := strings.Join(paths, " "); got != want {

@@ -1,8 +1,12 @@
-package appliance
+package bus
 
-import "testing"
+import (
+	"testing"
 
-func ids(events []Event) (first, last uint64, n int) {
+	"farlink/appliance"
+)
+
+func ids(events []appliance.Event) (first, last uint64, n int) {
 	if len(events) == 0 {
 		return 0, 0, 0
 	}
@@ -10,9 +14,9 @@ func ids(events []Event) (first, last uint64, n int) {
 }
 
 func TestBusResumes(t *testing.T) {
-	var b bus
+	var b Bus
 	for range 3000 {
-		b.publish(Event{Kind: KindLink})
+		b.Publish(appliance.Event{Kind: appliance.KindLink})
 	}
 	cases := []struct {
 		after       uint64
@@ -27,7 +31,7 @@ func TestBusResumes(t *testing.T) {
 		{9999, 1977, 3000, true}, // an id of an earlier life
 	}
 	for _, c := range cases {
-		s := b.subscribe(c.after)
+		s := b.Subscribe(c.after)
 		first, last, _ := ids(s.Past)
 		if first != c.first || last != c.last || s.Missed != c.missed {
 			t.Errorf("after %d: %d to %d, missed %v", c.after, first, last, s.Missed)
@@ -41,10 +45,10 @@ func TestBusResumes(t *testing.T) {
 }
 
 func TestBusDropsTheSlow(t *testing.T) {
-	var b bus
-	slow, quick := b.subscribe(0), b.subscribe(0)
+	var b Bus
+	slow, quick := b.Subscribe(0), b.Subscribe(0)
 	for i := range uint64(queued + 1) {
-		b.publish(Event{})
+		b.Publish(appliance.Event{})
 		if e := <-quick.C; e.ID != i+1 {
 			t.Fatalf("event %d came as %d", i+1, e.ID)
 		}

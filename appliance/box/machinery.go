@@ -1,20 +1,22 @@
-package appliance
+package box
 
 import (
 	"context"
 
+	"farlink/appliance"
 	"farlink/emulator/link"
+	"farlink/pep"
 )
 
 // Ports makes interfaces test ports and gives them back.
 type Ports interface {
 	// Prepare takes both ports of the pair. An error that will not mend
 	// itself is a Refused.
-	Prepare(ctx context.Context, p PairConfig) (Held, error)
+	Prepare(ctx context.Context, p appliance.PairConfig) (Held, error)
 	// Watch calls changed when a port of the pair comes or goes, or its
 	// carrier or speed does, until ctx ends. It begins with both as they
 	// are.
-	Watch(ctx context.Context, p PairConfig, changed func(PortChange)) error
+	Watch(ctx context.Context, p appliance.PairConfig, changed func(PortChange)) error
 }
 
 // PortChange is how a port is now.
@@ -40,7 +42,7 @@ type Engines interface {
 	Start(ctx context.Context, c EngineConfig) (Engine, error)
 	// Remove takes off the pair's ports what an engine, running or dead,
 	// has put there.
-	Remove(box string, p PairConfig) error
+	Remove(box string, p appliance.PairConfig) error
 }
 
 // EngineConfig is what an engine is started with.
@@ -48,12 +50,12 @@ type EngineConfig struct {
 	// Box is the name of the box; with that of the pair it is unique on the
 	// machine.
 	Box  string
-	Pair PairConfig
+	Pair appliance.PairConfig
 	// Document says what the links are; Mode what to do with frames.
 	Document []byte
-	Mode     Mode
+	Mode     appliance.Mode
 	// PEP says which proxies stand in the path and what they do.
-	PEP PEP
+	PEP appliance.PEP
 }
 
 // Engine moves the frames of one pair.
@@ -65,7 +67,7 @@ type Engine interface {
 	// time, packet numbers and counters begin at 0.
 	Run(ctx context.Context, document []byte) error
 	// SetMode changes what happens to frames.
-	SetMode(ctx context.Context, m Mode) error
+	SetMode(ctx context.Context, m appliance.Mode) error
 	// Snapshot says how it goes. It does not disturb the engine.
 	Snapshot() Snapshot
 	// Done is closed when the engine has ended by itself; Err says why.
@@ -80,18 +82,18 @@ type Engine interface {
 
 // Snapshot is how an engine is at an instant.
 type Snapshot struct {
-	Figures  Figures
-	Readings []Reading
-	Verdict  Verdict
+	Figures  appliance.Figures
+	Readings []appliance.Reading
+	Verdict  appliance.Verdict
 	// Driver says how frames are moved ("native XDP, copy").
 	Driver string
 	// DriverWhy says why frames are not moved the faster way, "" when they are.
 	DriverWhy string
 	// Floor is what the engine measured before it took the ports.
-	Floor Floor
+	Floor appliance.Floor
 	// Checks are what the links promise, held against the frames since the
 	// last change.
-	Checks []Check
+	Checks []appliance.Check
 	// NotEffective says why the links are not as asked, "" when they are.
 	NotEffective string
 	// Fallen is set while the program on the ports finds that the engine
@@ -99,44 +101,13 @@ type Snapshot struct {
 	Fallen bool
 }
 
-// PairConfig is a pair as the configuration has it.
-type PairConfig struct {
-	// Name of the pair, for documents and files: a to z, 0 to 9, and "-".
-	Name string `toml:"name"`
-	// A is the port on the device side, B the one on the network side.
-	A string `toml:"a"`
-	B string `toml:"b"`
-	// Netns is the network namespace that holds the ports; "" is the
-	// daemon's own.
-	Netns string `toml:"netns"`
-	// Fallback is what happens to frames when the engine dies or hangs:
-	// bypass or cut.
-	Fallback Mode `toml:"fallback"`
-	// FailAfter is how long an engine may be silent before it counts as
-	// hung.
-	FailAfter link.Duration `toml:"fail_after"`
-	// Memory bounds the frames held by the links of the pair.
-	Memory link.Size `toml:"memory"`
-	// MTU of both ports; 0 keeps the larger of what they have.
-	MTU int `toml:"mtu"`
-	// Boot is what the pair does when nothing else was asked, and after a
-	// reset.
-	Boot Want `toml:"boot"`
-	// PEP is what the pair's proxies do when nothing else was asked.
-	PEP PEP `toml:"pep"`
-	// Hosts are the ends of the traffic that the box makes itself.
-	Hosts HostsConfig `toml:"hosts"`
-}
-
-// HostsConfig says between what ends the box makes the traffic of its own
-// experiments: addresses of this machine beyond the ports.
-type HostsConfig struct {
-	A HostConfig `toml:"a"` // device side
-	B HostConfig `toml:"b"` // network side
-}
-
-// HostConfig is one end.
-type HostConfig struct {
-	Address string `toml:"address"` // an IP address
-	Netns   string `toml:"netns"`   // namespace that has it
+// Proxied is an engine with proxies beside it.
+type Proxied interface {
+	// Configure changes what the proxies do; which there are stays.
+	Configure(c pep.Config) error
+	// Proxies returns the state of each.
+	Proxies() ([]appliance.Proxy, error)
+	// Splits lists split connections of a side: most of them from offset on,
+	// and how many there are.
+	Splits(side string, offset, most int) ([]appliance.Split, int, error)
 }

@@ -1,9 +1,11 @@
-package appliance
+package box
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"farlink/appliance"
 )
 
 // Proxies that come or go need an engine on another path. That engine is not
@@ -11,7 +13,7 @@ import (
 func TestProxiesAreNoRestart(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		before := bench.last()
-		if _, err := b.PatchPEP(t.Context(), "", []byte(`{"near": true, "far": true}`), Options{}); err != nil {
+		if _, err := b.PatchPEP(t.Context(), "", []byte(`{"near": true, "far": true}`), appliance.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

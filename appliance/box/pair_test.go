@@ -1,4 +1,4 @@
-package appliance
+package box
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"farlink/appliance"
 )
 
 // An engine that moves frames otherwise than the one before says so, and the
@@ -30,7 +32,7 @@ func TestDriverChanges(t *testing.T) {
 		defer s.Close()
 		var texts []string
 		for _, e := range s.Past {
-			if e.Kind == KindEngine {
+			if e.Kind == appliance.KindEngine {
 				texts = append(texts, e.Text)
 			}
 		}

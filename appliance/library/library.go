@@ -1,4 +1,6 @@
-package appliance
+// Package library is the profiles of a box: those that are shipped with the
+// program, and the user's own, one TOML file each, by name.
+package library
 
 import (
 	"errors"
@@ -10,12 +12,21 @@ import (
 	"slices"
 	"strings"
 
+	"farlink/appliance"
 	"farlink/profiles"
 )
 
-// shelf keeps the profiles of the user: one TOML file each, under profiles/
-// in the state directory, by name.
-type shelf struct{ dir string }
+// Library is the profiles of a box.
+type Library struct {
+	dir  string // of the user's own
+	keep Keep
+}
+
+// Keep writes a file whole or not at all.
+type Keep func(path string, content []byte) error
+
+// New returns the library whose own profiles are in the directory.
+func New(dir string, keep Keep) Library { return Library{dir, keep} }
 
 // profileName is what a profile may be called: words of small letters,
 // figures, dots and dashes, with slashes between.
@@ -23,31 +34,12 @@ var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(/[a-z0-9][a-z0-9.-]*)
 
 const profileNameMost = 80
 
-// Shipped is the error of changing a profile that is part of the program.
-type Shipped struct{ Name string }
-
-func (s Shipped) Error() string {
-	return fmt.Sprintf("profile %s is shipped and read-only; store yours under another name", s.Name)
-}
-
-// NoProfile is the error of a profile that the box does not have.
-type NoProfile struct{ Name string }
-
-func (n NoProfile) Error() string { return fmt.Sprintf("no profile is called %q", n.Name) }
-
-// InUse is the error of removing a profile that a pair refers to.
-type InUse struct{ Name, Pair string }
-
-func (i InUse) Error() string {
-	return fmt.Sprintf("profile %s is in use on pair %s; apply another first", i.Name, i.Pair)
-}
-
-func (s shelf) path(name string) string {
+func (s Library) path(name string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(name)+".toml")
 }
 
 // names lists the profiles of the user, sorted.
-func (s shelf) names() (names []string, err error) {
+func (s Library) names() (names []string, err error) {
 	err = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -63,35 +55,35 @@ func (s shelf) names() (names []string, err error) {
 }
 
 // read returns the document of a profile of the user.
-func (s shelf) read(name string) ([]byte, error) {
+func (s Library) read(name string) ([]byte, error) {
 	if !profileName.MatchString(name) {
-		return nil, NoProfile{name}
+		return nil, appliance.NoProfile{Name: name}
 	}
 	doc, err := os.ReadFile(s.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, NoProfile{name}
+		return nil, appliance.NoProfile{Name: name}
 	}
 	return doc, err
 }
 
 // write stores a document whole or not at all.
-func (s shelf) write(name string, doc []byte) error {
+func (s Library) write(name string, doc []byte) error {
 	path := s.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store profile: %w", err)
 	}
-	if err := (&Store{filepath.Dir(path)}).write(path, doc, 0o644); err != nil {
+	if err := s.keep(path, doc); err != nil {
 		return fmt.Errorf("store profile: %w", err)
 	}
 	return nil
 }
 
-// lookup finds a profile, shipped or of the user, by name.
-func (b *Box) lookup(name string) (*profiles.Profile, []byte, error) {
+// Lookup finds a profile, shipped or of the user, by name, and its document.
+func (s Library) Lookup(name string) (*profiles.Profile, []byte, error) {
 	if d, err := profiles.Lookup(name); err == nil {
 		return d.Profile, d.Text, nil
 	}
-	doc, err := b.shelf().read(name)
+	doc, err := s.read(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,10 +95,14 @@ func (b *Box) lookup(name string) (*profiles.Profile, []byte, error) {
 	return p, doc, nil
 }
 
-func (b *Box) shelf() shelf { return shelf{b.store.Path("profiles")} }
+// Find is Lookup for who needs no document.
+func (s Library) Find(name string) (*profiles.Profile, error) {
+	p, _, err := s.Lookup(name)
+	return p, err
+}
 
 // errorsOf drops warnings.
-func errorsOf(problems []Problem) (bad Problems) {
+func errorsOf(problems []appliance.Problem) (bad appliance.Problems) {
 	for _, p := range problems {
 		if p.Level == profiles.Error {
 			bad = append(bad, p)
@@ -115,15 +111,15 @@ func errorsOf(problems []Problem) (bad Problems) {
 	return bad
 }
 
-// PutProfile checks a document, TOML or JSON, and stores it as the profile
+// Put checks a document, TOML or JSON, and stores it as the profile
 // called name. Every problem is in the error. A pair that runs an older
 // document of that name goes on with it until a want is applied again.
-func (b *Box) PutProfile(name string, doc []byte, isJSON bool, o Options) (ProfileInfo, error) {
+func (s Library) Put(name string, doc []byte, isJSON bool, o appliance.Options) (appliance.ProfileInfo, error) {
 	if !profileName.MatchString(name) || len(name) > profileNameMost {
-		return ProfileInfo{}, Problems{{Path: "name", Got: fmt.Sprintf("%q", name), Want: `a name such as "mine/harbour"`}}
+		return appliance.ProfileInfo{}, appliance.Problems{{Path: "name", Got: fmt.Sprintf("%q", name), Want: `a name such as "mine/harbour"`}}
 	}
 	if _, err := profiles.Lookup(name); err == nil {
-		return ProfileInfo{}, Shipped{name}
+		return appliance.ProfileInfo{}, appliance.Shipped{Name: name}
 	}
 	parse := profiles.Parse
 	if isJSON {
@@ -132,10 +128,10 @@ func (b *Box) PutProfile(name string, doc []byte, isJSON bool, o Options) (Profi
 	p, problems := parse(doc)
 	bad := errorsOf(problems)
 	if p != nil && p.Name != "" && p.Name != name {
-		bad = append(bad, Problem{Path: "name", Got: fmt.Sprintf("%q", p.Name), Want: fmt.Sprintf("%q, as it is stored, or no name", name)})
+		bad = append(bad, appliance.Problem{Path: "name", Got: fmt.Sprintf("%q", p.Name), Want: fmt.Sprintf("%q, as it is stored, or no name", name)})
 	}
 	if len(bad) > 0 {
-		return ProfileInfo{}, bad
+		return appliance.ProfileInfo{}, bad
 	}
 	p.Name = name
 	if isJSON {
@@ -146,28 +142,25 @@ func (b *Box) PutProfile(name string, doc []byte, isJSON bool, o Options) (Profi
 	if o.DryRun {
 		return info, nil
 	}
-	return info, b.shelf().write(name, doc)
+	return info, s.write(name, doc)
 }
 
-// DeleteProfile removes a profile of the user that no pair refers to.
-func (b *Box) DeleteProfile(name string, o Options) error {
+// Delete removes a profile of the user. used says which pair refers to it, ""
+// if none does: one that is in use stays.
+func (s Library) Delete(name string, used func(name string) string, o appliance.Options) error {
 	if _, err := profiles.Lookup(name); err == nil {
-		return Shipped{name}
+		return appliance.Shipped{Name: name}
 	}
-	if _, err := b.shelf().read(name); err != nil {
+	if _, err := s.read(name); err != nil {
 		return err
 	}
-	for _, p := range b.State().Pairs {
-		for _, link := range p.Want.Names() {
-			if l, _ := p.Want.Named(link); l.Profile == name {
-				return InUse{name, p.Name}
-			}
-		}
+	if pair := used(name); pair != "" {
+		return appliance.InUse{Name: name, Pair: pair}
 	}
 	if o.DryRun {
 		return nil
 	}
-	if err := os.Remove(b.shelf().path(name)); err != nil {
+	if err := os.Remove(s.path(name)); err != nil {
 		return fmt.Errorf("remove profile: %w", err)
 	}
 	return nil

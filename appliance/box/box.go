@@ -1,4 +1,4 @@
-package appliance
+package box
 
 import (
 	"context"
@@ -9,6 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"farlink/appliance"
+	"farlink/appliance/bus"
+	"farlink/appliance/library"
+	"farlink/appliance/relays"
+	"farlink/appliance/spec"
+	"farlink/appliance/store"
+	"farlink/emulator/link"
 )
 
 // Box is the whole appliance.
@@ -17,10 +25,11 @@ type Box struct {
 	started       time.Time
 	ports         Ports
 	engines       Engines
-	store         *Store
-	bus           bus
-	reloads       chan []PairConfig
-	carrier       *carrier // nil without a bundle of paths
+	store         *store.Store
+	bus           bus.Bus
+	reloads       chan []appliance.PairConfig
+	library       library.Library
+	relays        *relays.Relays // nil without a bundle of paths
 
 	mu    sync.Mutex
 	pairs []*pair
@@ -30,21 +39,21 @@ type Box struct {
 type Parts struct {
 	Name    string // of the box
 	Version string // of the program
-	Pairs   []PairConfig
+	Pairs   []appliance.PairConfig
 	Ports   Ports
 	Engines Engines
-	Store   *Store
+	Store   *store.Store
 	// Multipath is the bundle of paths, if there is one; Carry starts what
 	// carries connections over it.
-	Multipath *MultipathConfig
-	Carry     Carry
+	Multipath *appliance.MultipathConfig
+	Carry     relays.Carry
 }
 
 // Open makes a box: it takes up the last want of each pair and takes the
 // ports. Every reason why it cannot is in the error; nothing is held then.
 func Open(ctx context.Context, parts Parts) (*Box, error) {
 	b := &Box{name: parts.Name, version: parts.Version, started: time.Now(),
-		ports: parts.Ports, engines: parts.Engines, store: parts.Store, reloads: make(chan []PairConfig)}
+		ports: parts.Ports, engines: parts.Engines, store: parts.Store, library: library.New(parts.Store.Path("profiles"), parts.Store.Write), reloads: make(chan []appliance.PairConfig)}
 	err := b.store.Sweep()
 	for _, c := range parts.Pairs {
 		p := newPair(b, c)
@@ -53,7 +62,7 @@ func Open(ctx context.Context, parts Parts) (*Box, error) {
 	}
 	if parts.Multipath != nil {
 		var bad error
-		b.carrier, bad = newCarrier(b, *parts.Multipath, parts.Carry)
+		b.relays, bad = relays.Open(relays.Parts{Config: *parts.Multipath, Carry: parts.Carry, Store: b.store, Tell: b.Tell})
 		err = errors.Join(err, bad)
 	}
 	if err != nil {
@@ -68,8 +77,8 @@ func (b *Box) Run(ctx context.Context) error {
 	for _, p := range b.all() {
 		p.begin(inner, group)
 	}
-	if b.carrier != nil {
-		group.Go(func() error { return b.carrier.run(inner) })
+	if b.relays != nil {
+		group.Go(func() error { return b.relays.Run(inner) })
 	}
 	group.Go(func() error {
 		for {
@@ -82,14 +91,14 @@ func (b *Box) Run(ctx context.Context) error {
 		}
 	})
 	err := group.Wait()
-	b.bus.publish(Event{Kind: KindShutdown, Text: "the daemon stops"})
+	b.bus.Publish(appliance.Event{Kind: appliance.KindShutdown, Text: "the daemon stops"})
 	return err
 }
 
 // Reload goes over to other pairs: those that are new or changed are begun
 // anew, those that are not there any more are ended, the others do not
 // notice. Nothing happens if one of them cannot boot; the error says why.
-func (b *Box) Reload(ctx context.Context, pairs []PairConfig) error {
+func (b *Box) Reload(ctx context.Context, pairs []appliance.PairConfig) error {
 	var all error
 	for _, c := range pairs {
 		if _, problems := b.compile(c.Boot, c.Memory); len(problems) > 0 {
@@ -108,7 +117,7 @@ func (b *Box) Reload(ctx context.Context, pairs []PairConfig) error {
 }
 
 // reload goes over to the configured pairs.
-func (b *Box) reload(ctx context.Context, group *errgroup.Group, configs []PairConfig) {
+func (b *Box) reload(ctx context.Context, group *errgroup.Group, configs []appliance.PairConfig) {
 	old := map[string]*pair{}
 	for _, p := range b.all() {
 		old[p.cfg.Name] = p
@@ -134,11 +143,11 @@ func (b *Box) reload(ctx context.Context, group *errgroup.Group, configs []PairC
 	b.mu.Unlock()
 	for _, p := range fresh {
 		if err := errors.Join(p.restore(), p.restorePEP()); err != nil {
-			p.setWord(Fault, err.Error())
+			p.setWord(appliance.Fault, err.Error())
 		}
 		p.begin(ctx, group)
 	}
-	b.bus.publish(Event{Kind: KindReload, Text: fmt.Sprintf("configuration read again: %d pairs, %d of them new or changed", len(pairs), len(fresh))})
+	b.bus.Publish(appliance.Event{Kind: appliance.KindReload, Text: fmt.Sprintf("configuration read again: %d pairs, %d of them new or changed", len(pairs), len(fresh))})
 }
 
 // all returns the pairs.
@@ -149,14 +158,13 @@ func (b *Box) all() []*pair {
 }
 
 // State is the state of the whole box.
-func (b *Box) State() State {
-	s := State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
+func (b *Box) State() appliance.State {
+	s := appliance.State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
 	for _, p := range b.all() {
 		s.Pairs = append(s.Pairs, p.snapshot())
 	}
-	if b.carrier != nil {
-		m, _ := b.carrier.state()
-		s.Paths = m.Paths
+	if b.relays != nil {
+		s.Paths = b.relays.Look().Paths
 	}
 	return s
 }
@@ -174,14 +182,14 @@ func (b *Box) pair(name string) (*pair, error) {
 		}
 		have = append(have, p.cfg.Name)
 	}
-	return nil, NoPair{name, have}
+	return nil, appliance.NoPair{Name: name, Have: have}
 }
 
 // Want returns what was asked of the pair, and its version.
-func (b *Box) Want(pair string) (Want, string, error) {
+func (b *Box) Want(pair string) (appliance.Want, string, error) {
 	p, err := b.pair(pair)
 	if err != nil {
-		return Want{}, "", err
+		return appliance.Want{}, "", err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,36 +198,36 @@ func (b *Box) Want(pair string) (Want, string, error) {
 
 // Apply makes want the one in force on the pair: all of it, or nothing and
 // every reason why not.
-func (b *Box) Apply(ctx context.Context, name string, want Want, o Options) (Applied, error) {
-	return b.change(ctx, name, func(ctx context.Context, p *pair) (Applied, error) { return p.apply(ctx, want, o) })
+func (b *Box) Apply(ctx context.Context, name string, want appliance.Want, o appliance.Options) (appliance.Applied, error) {
+	return b.change(ctx, name, func(ctx context.Context, p *pair) (appliance.Applied, error) { return p.apply(ctx, want, o) })
 }
 
 // Patch lays a merge patch (RFC 7396, a JSON document) over the want in
 // force.
-func (b *Box) Patch(ctx context.Context, name string, patch []byte, o Options) (Applied, error) {
-	return b.change(ctx, name, func(ctx context.Context, p *pair) (Applied, error) { return p.patch(ctx, patch, o) })
+func (b *Box) Patch(ctx context.Context, name string, patch []byte, o appliance.Options) (appliance.Applied, error) {
+	return b.change(ctx, name, func(ctx context.Context, p *pair) (appliance.Applied, error) { return p.patch(ctx, patch, o) })
 }
 
 // change has the pair's loop run f. What has begun ends, whether or not the
 // caller still waits for it.
-func (b *Box) change(ctx context.Context, name string, f func(context.Context, *pair) (Applied, error)) (a Applied, err error) {
+func (b *Box) change(ctx context.Context, name string, f func(context.Context, *pair) (appliance.Applied, error)) (a appliance.Applied, err error) {
 	p, err := b.pair(name)
 	if err != nil {
 		return a, err
 	}
 	if asked := p.ask(ctx, func() { a, err = f(context.WithoutCancel(ctx), p) }); asked != nil {
-		return Applied{}, asked
+		return appliance.Applied{}, asked
 	}
 	return a, err
 }
 
 // Disrupt begins a link event on the pair: it is cut for a time, or flaps.
-func (b *Box) Disrupt(ctx context.Context, pair string, d Disruption, by string) (begun Disruption, err error) {
+func (b *Box) Disrupt(ctx context.Context, pair string, d appliance.Disruption, by string) (begun appliance.Disruption, err error) {
 	p, err := b.pair(pair)
 	if err != nil {
 		return d, err
 	}
-	if problems := d.check(); len(problems) > 0 {
+	if problems := d.Check(); len(problems) > 0 {
 		return d, problems
 	}
 	// The event outlives the call that asks for it.
@@ -237,35 +245,40 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 		var err error
 		asked := p.ask(ctx, func() {
 			p.disruptEnd(by)
-			proxies := p.applyPEP(p.cfg.PEP, Options{By: by})
-			_, err = p.apply(context.WithoutCancel(ctx), p.cfg.Boot, Options{By: by, NewRun: true})
+			proxies := p.applyPEP(p.cfg.PEP, appliance.Options{By: by})
+			_, err = p.apply(context.WithoutCancel(ctx), p.cfg.Boot, appliance.Options{By: by, NewRun: true})
 			err = errors.Join(proxies, err)
 		})
 		all = errors.Join(all, asked, err)
 	}
-	if b.carrier != nil {
-		all = errors.Join(all, b.carrier.apply(b.carrier.config.Boot, Options{By: by}))
+	if b.relays != nil {
+		all = errors.Join(all, b.relays.Boot(appliance.Options{By: by}))
 	}
-	b.bus.publish(Event{Kind: KindReset, By: by, Text: "back to the boot state"})
+	b.bus.Publish(appliance.Event{Kind: appliance.KindReset, By: by, Text: "back to the boot state"})
 	return all
 }
 
 // Subscribe returns the events after the id, as far as they are kept, and
 // then those that come. Close it.
-func (b *Box) Subscribe(after uint64) *Subscription { return b.bus.subscribe(after) }
+func (b *Box) Subscribe(after uint64) *bus.Subscription { return b.bus.Subscribe(after) }
 
 // Hosts are the ends of the traffic that a pair makes itself; they are empty
 // when the configuration gives it none.
-func (b *Box) Hosts(pair string) (HostsConfig, error) {
+func (b *Box) Hosts(pair string) (appliance.HostsConfig, error) {
 	p, err := b.pair(pair)
 	if err != nil {
-		return HostsConfig{}, err
+		return appliance.HostsConfig{}, err
 	}
 	return p.cfg.Hosts, nil
 }
 
 // Tell makes something known that happened outside of the pairs' loops.
-func (b *Box) Tell(e Event) { b.bus.publish(e) }
+func (b *Box) Tell(e appliance.Event) { b.bus.Publish(e) }
+
+// compile checks a want and makes of it what an engine is told.
+func (b *Box) compile(w appliance.Want, memory link.Size) (spec.Spec, appliance.Problems) {
+	return spec.Compile(w, memory, b.library.Find)
+}
 
 // Engine returns the engine that drives a pair now, nil if none does.
 func (b *Box) Engine(pair string) Engine {
@@ -283,12 +296,12 @@ func (b *Box) Ready() error {
 	var all error
 	for _, s := range b.State().Pairs {
 		switch {
-		case s.Word == Fault || s.Word == Starting:
-			all = errors.Join(all, NotReady{s.Name, fmt.Sprintf("%s %s", s.Word, s.Why)})
-		case s.Verdict.Word == Invalid:
-			all = errors.Join(all, NotReady{s.Name, "verdict INVALID: " + s.Verdict.Reason})
+		case s.Word == appliance.Fault || s.Word == appliance.Starting:
+			all = errors.Join(all, appliance.NotReady{Pair: s.Name, Why: fmt.Sprintf("%s %s", s.Word, s.Why)})
+		case s.Verdict.Word == appliance.Invalid:
+			all = errors.Join(all, appliance.NotReady{Pair: s.Name, Why: "verdict INVALID: " + s.Verdict.Reason})
 		case !s.Effective:
-			all = errors.Join(all, NotReady{s.Name, "not effective: " + s.NotYet})
+			all = errors.Join(all, appliance.NotReady{Pair: s.Name, Why: "not effective: " + s.NotYet})
 		}
 	}
 	return all

@@ -1,22 +1,26 @@
-package appliance
+// Package bus numbers what happens to a box, keeps the last of it and hands it
+// on to whoever listens.
+package bus
 
 import (
 	"sync"
 	"time"
+
+	"farlink/appliance"
 )
 
 // kept is how many past events can be resumed from; queued is how many a
-// subscriber may be behind before it is dropped.
+// Subscriber may be behind before it is dropped.
 const (
 	kept   = 1024
 	queued = 64
 )
 
-// bus numbers events, keeps the last of them and hands them on.
-type bus struct {
+// Bus numbers events, keeps the last of them and hands them on.
+type Bus struct {
 	mu   sync.Mutex
 	last uint64
-	ring []Event
+	ring []appliance.Event
 	subs map[*Subscription]bool
 }
 
@@ -24,13 +28,13 @@ type bus struct {
 type Subscription struct {
 	// Past are the events after the id that was asked for, as far as they
 	// are still kept; Missed says that some are not.
-	Past   []Event
+	Past   []appliance.Event
 	Missed bool
 	// C gives what happens from now on. It is closed when the subscription
 	// is, and when the listener is too slow.
-	C   <-chan Event
-	c   chan Event
-	bus *bus
+	C   <-chan appliance.Event
+	c   chan appliance.Event
+	bus *Bus
 }
 
 // Close ends the subscription.
@@ -40,15 +44,15 @@ func (s *Subscription) Close() {
 	s.bus.drop(s)
 }
 
-func (b *bus) drop(s *Subscription) {
+func (b *Bus) drop(s *Subscription) {
 	if b.subs[s] {
 		delete(b.subs, s)
 		close(s.c)
 	}
 }
 
-// publish numbers the event, dates it and hands it on.
-func (b *bus) publish(e Event) Event {
+// Publish numbers the event, dates it and hands it on.
+func (b *Bus) Publish(e appliance.Event) appliance.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last++
@@ -67,12 +71,12 @@ func (b *bus) publish(e Event) Event {
 	return e
 }
 
-// subscribe returns the events after the id, then the live ones. An id that
+// Subscribe returns the events after the id, then the live ones. An id that
 // has not been yet (of an earlier life of the daemon) counts as 0.
-func (b *bus) subscribe(after uint64) *Subscription {
+func (b *Bus) Subscribe(after uint64) *Subscription {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &Subscription{c: make(chan Event, queued), bus: b}
+	s := &Subscription{c: make(chan appliance.Event, queued), bus: b}
 	s.C = s.c
 	if after > b.last {
 		after, s.Missed = 0, true
@@ -80,7 +84,7 @@ func (b *bus) subscribe(after uint64) *Subscription {
 	past := b.ring[max(0, len(b.ring)-kept):]
 	for i := range past {
 		if past[i].ID > after {
-			s.Past = append([]Event(nil), past[i:]...)
+			s.Past = append([]appliance.Event(nil), past[i:]...)
 			break
 		}
 	}

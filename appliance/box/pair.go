@@ -1,4 +1,4 @@
-package appliance
+package box
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"farlink/appliance"
+	"farlink/appliance/spec"
 	"farlink/emulator/link"
 )
 
@@ -30,7 +32,7 @@ const (
 // happens in its loop, one thing after the other; others read the state
 // under the lock.
 type pair struct {
-	cfg   PairConfig
+	cfg   appliance.PairConfig
 	box   *Box
 	calls chan func() // run by the loop
 	ports chan PortChange
@@ -41,7 +43,7 @@ type pair struct {
 	held     Held
 	lost     bool      // a port has vanished under a running engine
 	hung     time.Time // since when the engine hangs
-	built    compiled
+	built    spec.Spec
 	disrupts *disruption
 	// otherPath ends the session: the proxies that are wanted are others.
 	otherPath bool
@@ -50,22 +52,22 @@ type pair struct {
 	moving bool
 
 	mu      sync.Mutex
-	state   PairState // without what snapshot adds
-	rate    link.Rate // the most that a way of the links is to carry; 0 is no limit
+	state   appliance.PairState // without what snapshot adds
+	rate    link.Rate           // the most that a way of the links is to carry; 0 is no limit
 	seen    map[string]PortChange
 	version uint64
 	engine  Engine // nil while there is none
 
-	pep        PEP
+	pep        appliance.PEP
 	pepVersion uint64
 }
 
-func newPair(b *Box, c PairConfig) *pair {
+func newPair(b *Box, c appliance.PairConfig) *pair {
 	return &pair{
 		cfg: c, box: b,
 		calls: make(chan func()), ended: make(chan struct{}),
 		ports: make(chan PortChange, 16), seen: map[string]PortChange{},
-		state: PairState{Name: c.Name, Word: Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
+		state: appliance.PairState{Name: c.Name, Word: appliance.Starting, Since: time.Now(), PortA: c.A, PortB: c.B, Netns: c.Netns},
 	}
 }
 
@@ -103,7 +105,7 @@ func (p *pair) run(ctx context.Context) error {
 		if time.Since(began) > steady {
 			retry = firstRetry
 		}
-		p.setWord(Fault, fmt.Sprintf("%v; next attempt in %v", err, retry))
+		p.setWord(appliance.Fault, fmt.Sprintf("%v; next attempt in %v", err, retry))
 		if p.idle(ctx, retry) {
 			retry = firstRetry
 		}
@@ -118,7 +120,7 @@ func (p *pair) session(ctx context.Context) (err error) {
 	}
 	starting, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()
-	engine, err := p.box.engines.Start(starting, EngineConfig{p.box.name, p.cfg, p.built.document, p.mode(), p.pep})
+	engine, err := p.box.engines.Start(starting, EngineConfig{p.box.name, p.cfg, p.built.Document, p.mode(), p.pep})
 	if err != nil {
 		return fmt.Errorf("start engine: %w", err)
 	}
@@ -145,13 +147,13 @@ func (p *pair) began(e Engine) {
 	p.moving = false
 	p.engine, p.state.Engine.PID, p.state.Engine.Started = e, e.PID(), time.Now()
 	p.hung = time.Time{}
-	p.state.Verdict = Verdict{Word: Valid}
+	p.state.Verdict = appliance.Verdict{Word: appliance.Valid}
 	p.mu.Unlock()
 	text := "engine started"
 	if again {
 		text = "engine started again"
 	}
-	p.event(KindEngine, "", text+p.moves(e.Snapshot()))
+	p.event(appliance.KindEngine, "", text+p.moves(e.Snapshot()))
 	p.settle()
 }
 
@@ -219,7 +221,7 @@ func (p *pair) idle(ctx context.Context, d time.Duration) bool {
 				return true
 			} else if !c.There && p.held != nil {
 				err := errors.Join(fmt.Errorf("port %s has vanished", c.Port), p.release())
-				p.setWord(Fault, err.Error())
+				p.setWord(appliance.Fault, err.Error())
 			}
 		case f := <-p.calls:
 			f()
@@ -263,9 +265,9 @@ func (p *pair) note(c PortChange) {
 	p.mu.Unlock()
 	switch {
 	case c.There && !c.Carrier && (!known || was.Carrier):
-		p.event(KindPort, "", "no carrier on "+c.Port)
+		p.event(appliance.KindPort, "", "no carrier on "+c.Port)
 	case c.Carrier && known && was.There && !was.Carrier:
-		p.event(KindPort, "", "carrier is back on "+c.Port)
+		p.event(appliance.KindPort, "", "carrier is back on "+c.Port)
 	}
 }
 
@@ -277,7 +279,7 @@ func (p *pair) hindered() string {
 		if known && c.There && !c.Carrier {
 			return "no carrier on " + port
 		}
-		if c.Speed > 0 && p.state.Want.Mode == Emulate && p.rate > c.Speed {
+		if c.Speed > 0 && p.state.Want.Mode == appliance.Emulate && p.rate > c.Speed {
 			return fmt.Sprintf("port %s runs at %v, the link is to carry %v", port, c.Speed, p.rate)
 		}
 	}
@@ -296,22 +298,22 @@ func pause(ctx context.Context, d time.Duration) {
 
 // mode is what frames are to undergo now: what was asked, unless a link
 // event says otherwise.
-func (p *pair) mode() Mode {
+func (p *pair) mode() appliance.Mode {
 	if p.disrupts.cutting() {
-		return CutOff
+		return appliance.CutOff
 	}
-	return p.built.mode
+	return p.built.Mode
 }
 
 // settle makes the word follow what the engine does.
 func (p *pair) settle() {
 	switch p.mode() {
-	case Bypass:
-		p.setWord(Bypassing, "")
-	case CutOff:
-		p.setWord(Cutting, p.disrupts.why())
+	case appliance.Bypass:
+		p.setWord(appliance.Bypassing, "")
+	case appliance.CutOff:
+		p.setWord(appliance.Cutting, p.disrupts.why())
 	default:
-		p.setWord(Emulating, "")
+		p.setWord(appliance.Emulating, "")
 	}
 }
 
@@ -327,7 +329,7 @@ func (p *pair) look(s Snapshot) (hopeless bool) {
 		if s.Verdict.Reason != "" {
 			text += ": " + s.Verdict.Reason
 		}
-		p.box.bus.publish(Event{Kind: KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word), Text: text})
+		p.box.bus.Publish(appliance.Event{Kind: appliance.KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word), Text: text})
 	}
 	if !s.Fallen {
 		p.hung = time.Time{}
@@ -337,12 +339,12 @@ func (p *pair) look(s Snapshot) (hopeless bool) {
 	if p.hung.IsZero() {
 		p.hung = time.Now()
 	}
-	p.setWord(Fault, fmt.Sprintf("engine hangs, fallback %s is in force", p.cfg.Fallback))
+	p.setWord(appliance.Fault, fmt.Sprintf("engine hangs, fallback %s is in force", p.cfg.Fallback))
 	return time.Since(p.hung) >= hangMost
 }
 
 // setWord changes the word and says so when it is another.
-func (p *pair) setWord(w Word, why string) {
+func (p *pair) setWord(w appliance.Word, why string) {
 	p.mu.Lock()
 	same := p.state.Word == w
 	if !same {
@@ -357,19 +359,19 @@ func (p *pair) setWord(w Word, why string) {
 	if why != "" {
 		text += ": " + why
 	}
-	p.box.bus.publish(Event{Kind: KindState, Pair: p.cfg.Name, Word: string(w), Text: text})
+	p.box.bus.Publish(appliance.Event{Kind: appliance.KindState, Pair: p.cfg.Name, Word: string(w), Text: text})
 }
 
-func (p *pair) event(k Kind, by, text string) {
-	p.box.bus.publish(Event{Kind: k, Pair: p.cfg.Name, By: by, Text: text})
+func (p *pair) event(k appliance.Kind, by, text string) {
+	p.box.bus.Publish(appliance.Event{Kind: k, Pair: p.cfg.Name, By: by, Text: text})
 }
 
 // snapshot is the whole state of the pair.
-func (p *pair) snapshot() PairState {
+func (p *pair) snapshot() appliance.PairState {
 	p.mu.Lock()
 	s, e, hindered := p.state, p.engine, p.hindered()
 	p.mu.Unlock()
-	s.Effective, s.NotYet = e != nil && s.Word != Fault, s.Why
+	s.Effective, s.NotYet = e != nil && s.Word != appliance.Fault, s.Why
 	if hindered != "" && s.Effective {
 		s.Effective, s.NotYet = false, hindered
 	}
@@ -379,7 +381,7 @@ func (p *pair) snapshot() PairState {
 	now := e.Snapshot()
 	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
 	s.Engine.Driver, s.Engine.DriverWhy, s.Engine.Floor = now.Driver, now.DriverWhy, &now.Floor
-	if s.Word == Emulating {
+	if s.Word == appliance.Emulating {
 		s.Checks = now.Checks
 	}
 	if now.NotEffective != "" && s.Effective {
@@ -396,7 +398,7 @@ func (p *pair) ask(ctx context.Context, f func()) error {
 		<-done
 		return nil
 	case <-p.ended:
-		return NotReady{p.cfg.Name, "the daemon stops"}
+		return appliance.NotReady{Pair: p.cfg.Name, Why: "the daemon stops"}
 	case <-ctx.Done():
 		return fmt.Errorf("pair %s: %w", p.cfg.Name, ctx.Err())
 	}
