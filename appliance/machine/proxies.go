@@ -113,7 +113,7 @@ func newProxied(e *wireEngine, path *split.Path) (*proxiedEngine, error) {
 }
 
 // Snapshot is the engine's, with what the proxies hear of the links.
-func (e *proxiedEngine) Snapshot() appliance.Snapshot {
+func (e *proxiedEngine) Snapshot() box.Snapshot {
 	s := e.wireEngine.Snapshot()
 	s.Readings = append(s.Readings, e.readings(e.terms.Load().names)...)
 	return s
