@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"farlink/appliance/custody"
 	"farlink/emulator/netspace"
 )
 
@@ -48,6 +49,9 @@ func (p *Path) stands() bool {
 // own (systemd's sandbox) that was killed took the mount with it, and left a
 // plain file by that name.
 func deleteNetns(name string) error {
+	if err := custody.End(name); err != nil {
+		return err
+	}
 	err := netns.DeleteNamed(name)
 	if errors.Is(err, unix.EINVAL) {
 		return os.Remove(filepath.Join("/run/netns", name))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"farlink/appliance/custody"
 	"farlink/emulator/link"
 	"farlink/emulator/netspace"
 	"farlink/emulator/wire/steer"
@@ -153,6 +154,9 @@ func (p *Path) open(s *side) error {
 		return p.start(s)
 	}
 	if err := netspace.Make(s.netns); err != nil {
+		return err
+	}
+	if err := custody.Give(s.netns); err != nil {
 		return err
 	}
 	mtu := p.config.mtu()

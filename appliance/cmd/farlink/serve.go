@@ -17,6 +17,7 @@ import (
 	"farlink/appliance/access"
 	"farlink/appliance/api"
 	"farlink/appliance/box"
+	"farlink/appliance/custody"
 	"farlink/appliance/door"
 	"farlink/appliance/machine"
 	"farlink/appliance/store"
@@ -69,6 +70,9 @@ func serve(ctx context.Context, path string, log *slog.Logger) error {
 		return err
 	}
 	defer unlock()
+	if err := custody.Return(); err != nil {
+		log.Error("what a daemon before has left with the service manager", "error", err)
+	}
 	d := daemon{path: path, config: config, store: store, log: log}
 	if err := d.open(ctx); err != nil {
 		return err
