@@ -84,7 +84,7 @@ func unknown(name string) error {
 		}
 	}
 	if best == "" {
-		return fmt.Errorf("profile %q is not shipped: want one that `farlink profiles` or /api/v1/profiles lists", name)
+		return fmt.Errorf("unknown profile %q; `farlink profiles` and /api/v1/profiles list those that there are", name)
 	}
-	return fmt.Errorf("profile %q is not shipped: want %q", name, best)
+	return fmt.Errorf("unknown profile %q; did you mean %q?", name, best)
 }

@@ -178,10 +178,11 @@ func TestMerge(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	for name, want := range map[string]string{
-		"qirse-sat":     `want "geo/qirse-sat"`,
-		"geo/qirse-sta": `want "geo/qirse-sat"`,
+		"qirse-sat":     `did you mean "geo/qirse-sat"?`,
+		"geo/qirse-sta": `did you mean "geo/qirse-sat"?`,
 		"../profile":    `want a name such as`,
-		"xyzzy":         `want one that`,
+		"mesh":          `unknown profile "mesh"; did you mean "geo/mesh"?`,
+		"xyzzy":         "those that there are",
 	} {
 		if _, err := Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
@@ -244,5 +245,20 @@ func TestParseReadsEither(t *testing.T) {
 	}
 	if toml, json := as("[down.queue]\nrate = \"8Mbit/s\"\n"), as(` {"down": {"queue": {"rate": "8Mbit/s"}}}`); toml != json {
 		t.Errorf("hash %s of TOML, %s of the same as JSON", toml, json)
+	}
+}
+
+// A key that is known one table deeper was meant there.
+func TestKeyOfDeeperTable(t *testing.T) {
+	for doc, want := range map[string]string{
+		"[up]\nrate = \"8Mbit/s\"\n":      `2:1: up.rate: got unknown key "rate", want "up.queue.rate"`,
+		"[down]\nspread = \"8ms\"\n":      `unknown key "spread"`,
+		"[down.path]\nspread = \"8ms\"\n": `want "down.path.jitter.spread"`,
+		"[up.queue]\nrat = \"8Mbit/s\"\n": `want "rate" (the nearest known key)`,
+	} {
+		_, problems := Parse([]byte(doc))
+		if len(problems) == 0 || !strings.Contains(problems[0].String(), want) {
+			t.Errorf("%s: %v, want %s", doc, problems, want)
+		}
 	}
 }

@@ -15,7 +15,7 @@ func TestPreview(t *testing.T) {
 	if again := b.ask(readToken, "POST", "/api/v1/preview?seed=7&length=10s", doc, "Content-Type", "application/toml"); again.body != got.body {
 		t.Error("the same seed is another figure")
 	}
-	if got := b.ask(readToken, "POST", "/api/v1/preview", "[down.queue]\nrate = 8\n", "Content-Type", "application/toml"); got.StatusCode != 422 || !strings.Contains(got.body, "body.down.queue.rate:2") {
+	if got := b.ask(readToken, "POST", "/api/v1/preview", "[down.queue]\nrate = 8\n", "Content-Type", "application/toml"); got.StatusCode != 422 || !strings.Contains(got.body, "body.down.queue.rate:2:1") {
 		t.Errorf("%d %s", got.StatusCode, got.body)
 	}
 	if got := b.ask(readToken, "POST", "/api/v1/preview?length=1h", doc, "Content-Type", "application/toml"); got.StatusCode != 422 {

@@ -134,6 +134,9 @@ func place(at string, p appliance.Problem) string {
 	}
 	if p.Line > 0 {
 		where += ":" + strconv.Itoa(p.Line)
+		if p.Column > 0 {
+			where += ":" + strconv.Itoa(p.Column)
+		}
 	}
 	return where
 }

@@ -114,7 +114,7 @@ func (c *Spec) build(d specDocument, memory link.Size) (bad appliance.Problems) 
 		// The profiles themselves were checked one by one, but not against each other.
 		alone := strings.HasPrefix(p.Path, "links[") && p.Rule != emulator.RuleMedium
 		if p.Level == profiles.Error && !alone {
-			p.Line = 0 // of a document that the user does not see
+			p.Line, p.Column = 0, 0 // of a document that the user does not see
 			bad = append(bad, p)
 		}
 	}
@@ -185,8 +185,8 @@ func base(l appliance.Link, prefix string, find Find) (*profiles.Profile, []appl
 		return nil, under(prefix+"profile."+l.Profile, bad)
 	case errors.As(err, new(appliance.NoProfile)):
 		_, err = profiles.Lookup(l.Profile) // says which name was probably meant
-		_, want, _ := strings.Cut(err.Error(), ": want ")
-		return nil, []appliance.Problem{{Path: prefix + "profile", Got: fmt.Sprintf("unknown profile %q", l.Profile), Want: want}}
+		_, hint, _ := strings.Cut(err.Error(), "; ")
+		return nil, []appliance.Problem{{Path: prefix + "profile", Got: fmt.Sprintf("unknown profile %q", l.Profile), Want: "the name of a profile; " + hint}}
 	case err != nil:
 		return nil, []appliance.Problem{{Path: prefix + "profile", Got: err.Error(), Want: "a profile that can be read"}}
 	}

@@ -42,7 +42,7 @@ func ATC(f File) (*Course, error) {
 		return nil, &Error{File: f.Name, Text: err.Error()}
 	}
 	if len(text) > atcMost {
-		return nil, &Error{File: f.Name, Text: fmt.Sprintf("more than %d bytes, want a profile", atcMost)}
+		return nil, placed(f.Name, text, atcMost, fmt.Sprintf("more than %d bytes, want a profile", atcMost))
 	}
 	var p atcProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -52,12 +52,12 @@ func ATC(f File) (*Course, error) {
 		p = *p.Content
 	}
 	if p.Down == nil || p.Up == nil {
-		return nil, &Error{File: f.Name, Text: `no "down" and "up", want the shaping of both`}
+		return nil, placed(f.Name, text, 0, `no "down" and "up", want the shaping of both`)
 	}
 	c := newCourse("")
 	for i, s := range [2]*atcShaping{p.Down, p.Up} {
 		w := link.Ways[i]
-		if err := s.check(f.Name, w); err != nil {
+		if err := s.check(f.Name, text, w); err != nil {
 			return nil, err
 		}
 		c.Of(w).Trace.Steps = []stage.StepConfig{s.step()}
@@ -68,7 +68,7 @@ func ATC(f File) (*Course, error) {
 	return c, nil
 }
 
-func (s *atcShaping) check(file string, w link.Way) error {
+func (s *atcShaping) check(file string, text []byte, w link.Way) error {
 	rate := 0.0
 	if s.Rate != nil {
 		rate = *s.Rate
@@ -80,7 +80,8 @@ func (s *atcShaping) check(file string, w link.Way) error {
 		{"rate", rate, maxRate / 1e3}, {"delay.delay", s.Delay.Delay, maxDelay * 1e3}, {"loss.percentage", s.Loss.Percentage, 100},
 	} {
 		if !(v.value >= 0 && v.value <= v.most) {
-			return &Error{File: file, Text: fmt.Sprintf("%s.%s %g: want a number from 0 to %g", w, v.name, v.value, v.most)}
+			return placed(file, text, valueAt(text, append([]string{w.String()}, strings.Split(v.name, ".")...)),
+				fmt.Sprintf("%s.%s %g: want a number from 0 to %g", w, v.name, v.value, v.most))
 		}
 	}
 	return nil
@@ -113,16 +114,53 @@ func jsonFault(file string, text []byte, err error) error {
 	case errors.As(err, &kind):
 		offset = kind.Offset
 	default:
-		return &Error{File: file, Text: err.Error()}
+		return placed(file, text, 0, err.Error())
 	}
 	said := err.Error()
 	if kind != nil {
 		said = fmt.Sprintf("%s: got %s, want %s", strings.ToLower(kind.Field), strings.TrimPrefix(kind.Value, "number "), wanted(kind))
 	}
-	before := text[:min(max(offset-1, 0), int64(len(text)))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return &Error{File: file, Line: line, Column: column, Text: said}
+	return placed(file, text, int(offset)-1, said)
+}
+
+// placed returns an Error at an offset of a text.
+func placed(file string, text []byte, offset int, said string) error {
+	before := text[:min(max(offset, 0), len(text))]
+	return &Error{File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), Text: said}
+}
+
+// valueAt returns where the value at a path of keys begins in a JSON document,
+// in "content" too; 0 if it is not there.
+func valueAt(text []byte, path []string) int {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if _, err := d.Token(); err != nil {
+		return 0
+	}
+	for len(path) > 0 && d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return 0
+		}
+		name, _ := key.(string)
+		if own := strings.EqualFold(name, path[0]); own || strings.EqualFold(name, "content") {
+			if own {
+				path = path[1:]
+			}
+			if len(path) > 0 {
+				d.Token() // of the table, which was read before
+			}
+			continue
+		}
+		var other json.RawMessage
+		if d.Decode(&other) != nil {
+			return 0
+		}
+	}
+	if len(path) > 0 {
+		return 0
+	}
+	at := int(d.InputOffset())
+	return at + len(text[at:]) - len(bytes.TrimLeft(text[at:], ": \t\r\n"))
 }
 
 // wanted names what a field of a profile takes.

@@ -31,20 +31,20 @@ func TestCellReplayVectors(t *testing.T) {
 		}
 	}
 	_, err = CellReplay(file(heavyFile), file("0 20 0\n100 40 0\n"), File{})
-	refused(t, "CR-3", err, "x: 2 lines, want three or more")
+	refused(t, "CR-3", err, "x:2:9: 2 lines, want three or more")
 }
 
 func TestCellReplayFaults(t *testing.T) {
 	for _, c := range []struct{ heavy, light, sizes, want string }{
 		{"x", trainsFile, "", `x:1:1: time "x"`},
-		{heavyFile, "0\n1 2 0\n2 2 0", "", "x:1: 1 numbers"},
+		{heavyFile, "0\n1 2 0\n2 2 0", "", "x:1:1: 1 numbers"},
 		{heavyFile, "0 1 0\n5 1 0\n4 1 0", "", "x:3:1: 4 after 5ms: not monotonic"},
 		{heavyFile, "0 1 7\n5 1 0\n6 1 0", "", "x:1:5: offset 7 of the first packet, want 0"},
 		{heavyFile, "0 1 0 5 4\n5 1 0\n6 1 0", "", "x:1:9: offset 4 after 5: not monotonic"},
 		{heavyFile, "0 x 0\n5 1 0\n6 1 0", "", `x:1:3: base delay "x"`},
 		{heavyFile, "0 1 0\n0 1 0\n0 1 0", "", "the last time is 0"},
 		{heavyFile, trainsFile, "200 1\n", "x:1:1: size 200, want 100"},
-		{heavyFile, trainsFile, "100\n", "x:1: 1 numbers"},
+		{heavyFile, trainsFile, "100\n", "x:1:1: 1 numbers"},
 		{heavyFile, trainsFile, "100 -2\n", `x:1:5: offset "-2"`},
 		{heavyFile, trainsFile, "\n", "0 numbers"},
 	} {

@@ -78,7 +78,7 @@ func TestErrantFaults(t *testing.T) {
 		"a,b\n":                                `x:1:1: unknown column "a"`,
 		"operator,operator\n":                  `x:1:10: column "operator" stands twice`,
 		"operator,country,rat,quality\n":       `x:1:1: no column "duration"`,
-		head + "telia,norway,3g,good,5\n":      "x:2: 5 fields, want 6",
+		head + "telia,norway,3g,good,5\n":      "x:2:1: 5 fields, want 6",
 		head + "telia,norway,3g,good,x,-\n":    `x:2:22: duration "x"`,
 		head + "telia,norway,3g,good,0,-\n":    "x:2:22: duration 0",
 		head + "telia,norway,3g,good,5,0\n":    `x:2:24: period "0"`,

@@ -28,9 +28,9 @@ func TestOpenSAND(t *testing.T) {
 		t.Errorf("%v %v", a, err)
 	}
 	for text, want := range map[string]string{
-		"":           "x: no lines",
-		"1 2 3":      "x:1: 3 fields",
-		"1":          "x:1: 1 fields",
+		"":           "no lines",
+		"1 2 3":      "x:1:1: 3 fields",
+		"1":          "x:1:1: 1 fields",
 		"x 2":        `x:1:1: time "x"`,
 		"1 2\n1 2":   "x:2:1: time 1: not monotonic",
 		"1 -2":       `x:1:3: delay "-2"`,
@@ -64,10 +64,11 @@ func TestATC(t *testing.T) {
 		"":                             "unexpected end",
 		"{\n  \"down\": x}":            "x:2:11: invalid character",
 		`{"down": 3}`:                  "x:1:10: down: got number, want an object",
-		"{}":                           `no "down" and "up"`,
-		`{"down":{"rate":-1},"up":{}}`: "down.rate -1: want a number from 0",
-		`{"down":{},"up":{"loss":{"percentage":101}}}`: "up.loss.percentage 101",
-		strings.Repeat(" ", atcMost+1):                 "more than 1048576 bytes",
+		"{}":                           `x:1:1: no "down" and "up"`,
+		`{"down":{"rate":-1},"up":{}}`: "x:1:17: down.rate -1: want a number from 0",
+		`{"down":{},"up":{"loss":{"percentage":101}}}`: "x:1:39: up.loss.percentage 101",
+		strings.Repeat(" ", atcMost+1):                 "x:1:1048577: more than 1048576 bytes",
+		"{\"name\": {\"down\": 1}, \"content\": {\"up\": {},\n \"Down\": {\"delay\": {\"jitter\": 2,\n  \"delay\" : -3}}}}": "x:3:13: down.delay.delay -3",
 	} {
 		_, err := ATC(file(text))
 		refused(t, text[:min(len(text), 40)], err, want)
@@ -164,7 +165,7 @@ func FuzzCapture(f *testing.F) {
 // TestBounded: a file of endless steps is refused, not read.
 func TestBounded(t *testing.T) {
 	_, _, err := TheaterQ(File{"x", &endless{"1,1,1,1,1\n"}}, "hold")
-	refused(t, "steps", err, "x:1048577: more than 1048576 lines")
+	refused(t, "steps", err, "x:1048577:1: more than 1048576 lines")
 	_, err = CellReplay(file(heavyFile), File{"x", &endless{"1 1 0 " + strings.Repeat("7 ", 1000) + "\n"}}, File{})
 	refused(t, "offsets", err, "more than 1048576 numbers")
 }

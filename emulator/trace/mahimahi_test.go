@@ -83,15 +83,15 @@ func TestMahimahiVectors(t *testing.T) {
 
 func TestMahimahiFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                  "x: no lines",
-		"0\n0\n":            "x:3: the last time is 0",
+		"":                  "no lines",
+		"0\n0\n":            "x:2:1: the last time is 0",
 		"1\n\n2":            "x:2:1: 0 numbers",
 		"1\n2 3":            "x:2:1: 2 numbers",
 		"1\n  x":            `x:2:3: time "x"`,
 		"-1":                `x:1:1: time "-1"`,
 		"1.5":               "want a whole number",
 		"99999999999999999": "want a whole number from 0 to 31622400000",
-		"1\n" + strings.Repeat("9", longestLine+1): "x:2: line of more than 65536 bytes",
+		"1\n" + strings.Repeat("9", longestLine+1): "x:2:1: line of more than 65536 bytes",
 	} {
 		_, err := Mahimahi(file(text))
 		refused(t, text[:min(len(text), 9)], err, want)

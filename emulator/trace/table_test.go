@@ -71,7 +71,7 @@ func TestTableFaults(t *testing.T) {
 		"t_s,event\n0,\"boom\"\n":    `x:2:4: event "boom"`,
 		"t_s,up_queue_bytes\n0,.5\n": "up_queue_bytes",
 		"t_s,ber\n0,x\n":             "ber",
-		"t_s,ber\n0\n":               "x:2: 1 fields, want 2",
+		"t_s,ber\n0\n":               "x:2:1: 1 fields, want 2",
 	} {
 		_, err := Table(file(text), "")
 		refused(t, text, err, want)

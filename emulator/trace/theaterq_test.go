@@ -68,10 +68,10 @@ func TestTheaterQExtended(t *testing.T) {
 
 func TestTheaterQFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                  "x: no lines",
-		"a,b":                               "x: no lines",
-		"1,2,3":                             "x:1: 3 fields",
-		"1,2,3,4,5,6":                       "x:1: 6 fields",
+		"":                                  "no lines",
+		"a,b":                               "no lines",
+		"1,2,3":                             "x:1:1: 3 fields",
+		"1,2,3,4,5,6":                       "x:1:1: 6 fields",
 		"1,x,3,4,5":                         `x:1:3: latency "x"`,
 		"1,2,-2,4,5":                        `x:1:5: rate "-2"`,
 		"1,2,3,4294967296,5":                `x:1:7: loss "4294967296"`,

@@ -70,16 +70,13 @@ type File struct {
 // Error is a fault of a file.
 type Error struct {
 	File         string
-	Line, Column int // from 1; Column 0 is the whole line, Line 0 the whole file
+	Line, Column int // from 1; 0 in files that are no text, whose Text says at which byte or packet
 	Text         string
 }
 
 func (e *Error) Error() string {
-	switch {
-	case e.Line == 0:
+	if e.Line == 0 {
 		return e.File + ": " + e.Text
-	case e.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
 }
@@ -107,7 +104,9 @@ func (l *lines) next() bool {
 		return false
 	}
 	if !l.scanner.Scan() {
-		l.number++
+		if l.scanner.Err() != nil {
+			l.number++
+		}
 		switch err := l.scanner.Err(); {
 		case errors.Is(err, bufio.ErrTooLong):
 			l.err = l.fault(0, "line of more than %d bytes", longestLine)
@@ -127,13 +126,17 @@ func (l *lines) next() bool {
 	return true
 }
 
-// fault returns an Error at a column of the present line.
+// fault returns an Error at a column of the present line; 0 is its beginning.
 func (l *lines) fault(column int, format string, args ...any) error {
-	return &Error{File: l.file, Line: l.number, Column: column, Text: fmt.Sprintf(format, args...)}
+	return &Error{File: l.file, Line: max(l.number, 1), Column: max(column, 1), Text: fmt.Sprintf(format, args...)}
 }
 
-// whole returns an Error of the file as a whole.
+// whole returns an Error of the file as a whole: of text at its end, where
+// what is missing was to come.
 func (l *lines) whole(format string, args ...any) error {
+	if l.scanner != nil {
+		return l.fault(len(l.text)+1, format, args...)
+	}
 	return &Error{File: l.file, Text: fmt.Sprintf(format, args...)}
 }
 

@@ -54,7 +54,7 @@ func (r *Reader) Table(path string, from Table, into reflect.Value) {
 	}
 	for _, key := range SortedKeys(from) {
 		if !slices.ContainsFunc(known, func(f Field) bool { return f.Key == key }) {
-			r.Report(Join(path, key), "unknown key "+strconv.Quote(key), Nearest(key, known))
+			r.Report(Join(path, key), "unknown key "+strconv.Quote(key), nearestUnder(path, key, known, into.Type()))
 		}
 	}
 }
@@ -266,6 +266,31 @@ func Nearest(key string, known []Field) string {
 	}
 	return "one of " + strings.Join(names, ", ")
 }
+
+// nearestUnder is Nearest in the table at path. A key that is known one table
+// deeper was meant there: "up.rate" is not "up.trace" but "up.queue.rate".
+func nearestUnder(path, key string, known []Field, in reflect.Type) string {
+	var deeper []string
+	for _, f := range known {
+		t := in.FieldByIndex(f.Index).Type
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(Unmarshaler) {
+			continue
+		}
+		if slices.ContainsFunc(Fields(t), func(g Field) bool { return g.Key == key }) {
+			deeper = append(deeper, strconv.Quote(Join(Join(path, f.Key), key)))
+		}
+	}
+	if len(deeper) == 0 || len(deeper) > deeperMost {
+		return Nearest(key, known)
+	}
+	return strings.Join(deeper, " or ")
+}
+
+// deeperMost is how many tables deeper are named.
+const deeperMost = 4
 
 // Distance is Levenshtein's distance, over bytes. Nobody means something else
 // by a word of more than 256 bytes: it has nothing in common with any other.

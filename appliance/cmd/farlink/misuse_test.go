@@ -48,7 +48,7 @@ func TestExitStatuses(t *testing.T) {
 		{"pep set perhaps", 2, "on or off"},
 		{"pep set on --sides left", 2, "near, far or both"},
 		{"new geo -o " + there, 1, "is there already"},
-		{"sim --profile geo/qirse-st", 1, `want "geo/qirse-sat"`},
+		{"sim --profile geo/qirse-st", 1, `did you mean "geo/qirse-sat"?`},
 		{"bench --only no-such-case", 1, "want some of throughput"},
 	} {
 		_, stderr, status := farlink(t, strings.Fields(c.args)...)
