@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 const (
@@ -96,7 +97,7 @@ func (s *Server) admit(ctx huma.Context, next func(huma.Context)) {
 	}
 	kind, _ := op.Metadata[writeKey].(writes)
 	if l, blocked := s.Desk.Blocks(w.Name); kind == underLease && blocked {
-		answer(ctx, leased(l))
+		answer(ctx, problem.Leased(l))
 		s.book(op, w, http.StatusLocked)
 		return
 	}
@@ -125,9 +126,9 @@ func (s *Server) barred(op *huma.Operation, c access.Caller) *huma.ErrorModel {
 	case c.May(need):
 		return nil
 	case c.Scope == access.None || strings.HasPrefix(c.Name, guest):
-		return problem(http.StatusUnauthorized, "this needs a token (Authorization: Bearer flk_…) or a session of the panel")
+		return problem.New(http.StatusUnauthorized, "this needs a token (Authorization: Bearer flk_…) or a session of the panel")
 	}
-	return problem(http.StatusForbidden, fmt.Sprintf("%s has scope %s, this needs %s", c.Name, c.Scope, need))
+	return problem.New(http.StatusForbidden, fmt.Sprintf("%s has scope %s, this needs %s", c.Name, c.Scope, need))
 }
 
 // readers stands before what is not an operation but shows what scope read
@@ -137,7 +138,7 @@ func (s *Server) readers(c *gin.Context) {
 	caller := s.identify(r.Header.Get("Authorization"), sessionOf(r.Header.Get("Cookie"), cookieName(r.Host)), r.RemoteAddr)
 	if p := s.barred(&huma.Operation{Metadata: map[string]any{needKey: access.Read}}, caller); p != nil {
 		c.Header("WWW-Authenticate", `Bearer realm="farlink"`)
-		writeProblem(c.Writer, p)
+		problem.Write(c.Writer, p)
 		c.Abort()
 	}
 }

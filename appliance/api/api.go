@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/door"
 	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/metrics"
@@ -146,10 +147,10 @@ func router() *gin.Engine {
 	r.RedirectTrailingSlash = false
 	r.UseRawPath = true
 	r.NoRoute(func(c *gin.Context) {
-		writeProblem(c.Writer, problem(http.StatusNotFound, "nothing stands at "+c.Request.URL.Path))
+		problem.Write(c.Writer, problem.New(http.StatusNotFound, "nothing stands at "+c.Request.URL.Path))
 	})
 	r.NoMethod(func(c *gin.Context) {
-		writeProblem(c.Writer, problem(http.StatusMethodNotAllowed,
+		problem.Write(c.Writer, problem.New(http.StatusMethodNotAllowed,
 			fmt.Sprintf("%s is not possible here, but %s", c.Request.Method, c.Writer.Header().Get("Allow"))))
 	})
 	return r
@@ -165,7 +166,7 @@ func (s *Server) describe(r *gin.Engine) {
 	hc.OpenAPIPath, hc.DocsPath, hc.SchemasPath = "", "", ""
 	hc.RejectUnknownQueryParameters = true
 	hc.Formats = formats()
-	hc.Transformers = []huma.Transformer{s.finish}
+	hc.Transformers = []huma.Transformer{problem.Finish(s.Log)}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token of the configuration or of /tokens."},
 		"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A session of the panel, begun at /session. At a host with a port the name ends in _PORT."},

@@ -16,6 +16,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/capture"
 	"farlink/emulator/link"
 )
@@ -127,7 +128,7 @@ func (s *Server) recorder(pair string) (*capture.Recorder, string, error) {
 	if r := s.taps.of[name]; r != nil {
 		return r, name, nil
 	}
-	return nil, name, problem(http.StatusServiceUnavailable, "the box is still starting")
+	return nil, name, problem.New(http.StatusServiceUnavailable, "the box is still starting")
 }
 
 func (s *Server) captureState(pair string) (*captureOutput, error) {
@@ -188,7 +189,7 @@ func (t CaptureTrigger) read() (c capture.Trigger, wait time.Duration, bad error
 		}
 	}
 	if t.Lost != "" && c.Lost == link.None {
-		return c, 0, problem(http.StatusUnprocessableEntity, "no such reason of loss",
+		return c, 0, problem.New(http.StatusUnprocessableEntity, "no such reason of loss",
 			&huma.ErrorDetail{Location: "body.trigger.lost", Message: "want a reason as docs/metrics.md lists them", Value: t.Lost})
 	}
 	d, err := link.Duration(5*time.Second), error(nil)
@@ -196,7 +197,7 @@ func (t CaptureTrigger) read() (c capture.Trigger, wait time.Duration, bad error
 		d, err = link.ParseDuration(t.Wait)
 	}
 	if err != nil || d < 0 || d > link.Duration(20*time.Second) {
-		return c, 0, problem(http.StatusUnprocessableEntity, "the wait is out of range",
+		return c, 0, problem.New(http.StatusUnprocessableEntity, "the wait is out of range",
 			&huma.ErrorDetail{Location: "body.trigger.wait", Message: "want a duration up to 20s", Value: t.Wait})
 	}
 	return c, time.Duration(d), nil
@@ -264,7 +265,7 @@ func (s *Server) getPcap(_ context.Context, in *pcapInput) (*huma.StreamResponse
 		last, err = link.ParseDuration(in.Last)
 	}
 	if err != nil || last <= 0 || last > link.Duration(capture.Span) {
-		return nil, problem(http.StatusUnprocessableEntity, "a capture does not reach that far",
+		return nil, problem.New(http.StatusUnprocessableEntity, "a capture does not reach that far",
 			&huma.ErrorDetail{Location: "query.last", Message: "want a duration up to 30s", Value: in.Last})
 	}
 	about := name
@@ -295,7 +296,7 @@ func (s *Server) getSaved(_ context.Context, in *savedInput) (*huma.StreamRespon
 		b, err = os.ReadFile(s.capturePath(in.ID))
 	}
 	if err != nil {
-		return nil, problem(http.StatusNotFound, "no such capture",
+		return nil, problem.New(http.StatusNotFound, "no such capture",
 			&huma.ErrorDetail{Location: "path.id", Message: "want an id of /capture", Value: in.ID})
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"farlink/appliance/api/problem"
 )
 
 // TestExamples replays the examples of docs/api.md, in order, on one box.
@@ -59,7 +61,7 @@ func TestProblemsDocumented(t *testing.T) {
 		written[m[1]] = true
 	}
 	inCode := map[string]bool{}
-	for _, kind := range kinds {
+	for _, kind := range problem.Kinds {
 		inCode[kind] = true
 	}
 	files, err := os.ReadDir(".")

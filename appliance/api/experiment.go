@@ -10,6 +10,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/experiment"
 	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/traffic"
@@ -105,16 +106,16 @@ func refuseExperiment(err error) error {
 	var bad shelf.Problems
 	switch {
 	case errors.As(err, &bad):
-		return refuse(appliance.Problems(bad), "body.document")
+		return problem.Refuse(appliance.Problems(bad), "body.document")
 	case errors.Is(err, shelf.ErrNone):
-		return problem(http.StatusNotFound, err.Error(), &huma.ErrorDetail{Location: "path.id", Message: "want an id of /experiments"})
+		return problem.New(http.StatusNotFound, err.Error(), &huma.ErrorDetail{Location: "path.id", Message: "want an id of /experiments"})
 	case errors.Is(err, shelf.ErrID):
-		return problem(http.StatusUnprocessableEntity, "the experiment's id does not do", &huma.ErrorDetail{Location: "path.id", Message: err.Error()})
+		return problem.New(http.StatusUnprocessableEntity, "the experiment's id does not do", &huma.ErrorDetail{Location: "path.id", Message: err.Error()})
 	case errors.Is(err, shelf.ErrBusy), errors.Is(err, shelf.ErrRunning), errors.Is(err, shelf.ErrExists), errors.Is(err, shelf.ErrEnded),
 		errors.Is(err, shelf.ErrMany), errors.Is(err, shelf.ErrNowhere):
-		return named("experiment", http.StatusConflict, err.Error())
+		return problem.Named("experiment", http.StatusConflict, err.Error())
 	}
-	return refuse(err, "body")
+	return problem.Refuse(err, "body")
 }
 
 func (s *Server) putExperiment(ctx context.Context, in *putExperimentInput) (*experimentOutput, error) {
@@ -134,7 +135,7 @@ func (s *Server) putExperiment(ctx context.Context, in *putExperimentInput) (*ex
 	if in.Body.Shipped != "" {
 		var ok bool
 		if wish.Text, ok = experiment.Shipped(in.Body.Shipped); !ok || in.Body.Document != "" {
-			return nil, problem(http.StatusUnprocessableEntity, "which experiment is meant", &huma.ErrorDetail{Location: "body.shipped",
+			return nil, problem.New(http.StatusUnprocessableEntity, "which experiment is meant", &huma.ErrorDetail{Location: "body.shipped",
 				Message: "want one that comes with farlink, and no document beside it", Value: in.Body.Shipped})
 		}
 	}
@@ -163,10 +164,10 @@ func (s *Server) hasProfile(name string) bool {
 func (s *Server) place(pair string, by access.Caller) (p experiment.Place, err error) {
 	ends, err := s.Box.Hosts(pair)
 	if err != nil {
-		return p, refuse(err, "query")
+		return p, problem.Refuse(err, "query")
 	}
 	if ends.A.Address == "" || ends.B.Address == "" {
-		return p, named("no-hosts", http.StatusConflict, "the configuration gives the pair no hosts between which the box could make traffic; "+
+		return p, problem.Named("no-hosts", http.StatusConflict, "the configuration gives the pair no hosts between which the box could make traffic; "+
 			"add pairs.hosts, or use `farlink run FILE --api` from a machine that reaches both sides")
 	}
 	return experiment.Place{Box: inside{s, by}, Pair: pair, Shared: true, Hosts: traffic.Hosts{
@@ -188,7 +189,7 @@ func (s *Server) getExperimentReport(_ context.Context, in *experimentReportInpu
 	f := reportFiles[in.Format]
 	b, err := s.shelf.Report(in.ID, f.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem(http.StatusNotFound, "the report is written when the experiment has ended or was stopped")
+		return nil, problem.New(http.StatusNotFound, "the report is written when the experiment has ended or was stopped")
 	}
 	if err != nil {
 		return nil, refuseExperiment(err)

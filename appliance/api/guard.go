@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"farlink/appliance/api/problem"
 )
 
 // headers go with every answer. Scripts, styles and connections come from
@@ -34,12 +36,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		if !hostAllowed(slices.Concat(own, names(s.Door.Allowed())), r.Host) {
-			writeProblem(w, problem(http.StatusMisdirectedRequest, fmt.Sprintf(
+			problem.Write(w, problem.New(http.StatusMisdirectedRequest, fmt.Sprintf(
 				"the box is not called %q; add the name to allowed_hosts, in the settings or in the configuration", r.Host)))
 			return
 		}
 		if err := origin.Check(r); err != nil {
-			writeProblem(w, named("origin", http.StatusForbidden, "a page of another origin must not do this: "+err.Error()))
+			problem.Write(w, problem.Named("origin", http.StatusForbidden, "a page of another origin must not do this: "+err.Error()))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
@@ -57,7 +59,7 @@ func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-	writeProblem(w, problem(http.StatusInternalServerError, "the box met a bug of its own; its log says more"))
+	problem.Write(w, problem.New(http.StatusInternalServerError, "the box met a bug of its own; its log says more"))
 }
 
 // ownNames lists the names that are always in force besides addresses.

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/run"
 	"farlink/emulator/link"
 )
@@ -50,7 +51,7 @@ func (s *Server) getSeries(_ context.Context, in *seriesInput) (*seriesOutput, e
 		window, err = link.ParseDuration(in.Window)
 	}
 	if err != nil || window < 0 || window > link.Duration(run.Reach) {
-		return nil, problem(http.StatusUnprocessableEntity, "the window is out of range",
+		return nil, problem.New(http.StatusUnprocessableEntity, "the window is out of range",
 			&huma.ErrorDetail{Location: "query.window", Message: `want a duration up to 3h, such as "5m"`, Value: in.Window})
 	}
 	return &seriesOutput{run.Columns(name, s.past.Since(name, s.Now().Add(-time.Duration(window))))}, nil
@@ -59,7 +60,7 @@ func (s *Server) getSeries(_ context.Context, in *seriesInput) (*seriesOutput, e
 // pairName finds the pair that a request means; "" is the only one.
 func (s *Server) pairName(name string) (string, error) {
 	if _, _, err := s.Box.Want(name); err != nil {
-		return "", refuse(err, "query")
+		return "", problem.Refuse(err, "query")
 	}
 	if name == "" {
 		name = s.Box.State().Pairs[0].Name

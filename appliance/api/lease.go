@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/emulator/link"
 )
 
@@ -85,11 +86,11 @@ func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, er
 		ttl = leaseUsual
 	}
 	if ttl < access.LeaseMin || ttl > access.LeaseMost {
-		return nil, problem(http.StatusUnprocessableEntity, "the lease cannot last that long",
+		return nil, problem.New(http.StatusUnprocessableEntity, "the lease cannot last that long",
 			&huma.ErrorDetail{Location: "body.ttl", Message: "want 5s to 24h", Value: in.Body.TTL.String()})
 	}
 	if in.Force && !w.May(access.Admin) {
-		return nil, problem(http.StatusForbidden, "taking the lease by force needs scope admin")
+		return nil, problem.New(http.StatusForbidden, "taking the lease by force needs scope admin")
 	}
 	before := s.Desk.Look()
 	l, ok := s.Desk.Take(w.Name, in.Body.Purpose, ttl, in.Wait, in.Force)
@@ -101,20 +102,20 @@ func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, er
 	case in.Wait:
 		return &leaseOutput{http.StatusAccepted, s.leaseState()}, nil
 	}
-	return nil, leased(l)
+	return nil, problem.Leased(l)
 }
 
 func (s *Server) deleteLease(ctx context.Context, in *releaseInput) (*leaseOutput, error) {
 	w := caller(ctx)
 	if in.Force && !w.May(access.Admin) {
-		return nil, problem(http.StatusForbidden, "giving back another's lease needs scope admin")
+		return nil, problem.New(http.StatusForbidden, "giving back another's lease needs scope admin")
 	}
 	before := s.Desk.Look()
 	l, ok := s.Desk.Release(w.Name, in.Force)
 	w.note.On, w.note.Before, w.note.After = "lease", before.Holder, l.Holder
 	w.note.Forced = in.Force && before.Held() && before.Holder != w.Name
 	if !ok && l.Held() {
-		return nil, leased(l)
+		return nil, problem.Leased(l)
 	}
 	return &leaseOutput{http.StatusOK, s.leaseState()}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 // PairInput picks a pair.
@@ -82,7 +83,7 @@ func (s *Server) linkOperations(a huma.API) {
 func (s *Server) getLink(_ context.Context, in *PairInput) (*wantOutput, error) {
 	want, version, err := s.Box.Want(in.Pair)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	return &wantOutput{ETag: quote(version), Body: want}, nil
 }
@@ -103,7 +104,7 @@ func (s *Server) patchLink(ctx context.Context, in *patchLinkInput) (*appliedOut
 func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Context, appliance.Options) (appliance.Applied, error)) (*appliedOutput, error) {
 	before, version, err := s.Box.Want(in.Pair)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	if in.IfMatch != "" && matches(in.IfMatch, version) {
 		in.IfMatch = version // of a list, the one that holds
@@ -118,7 +119,7 @@ func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Co
 	defer cancel()
 	done, err := ask(ctx, appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, NewRun: in.NewRun, By: w.Name})
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	w.note.After = done.Want
 	return &appliedOutput{ETag: quote(done.ETag), Body: done}, nil
@@ -134,7 +135,7 @@ func (s *Server) postLinkEvent(ctx context.Context, in *disruptInput) (*disruptO
 	defer cancel()
 	d, err := s.Box.Disrupt(ctx, in.Pair, in.Body, w.Name)
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	return &disruptOutput{Body: d}, nil
 }
@@ -144,7 +145,7 @@ func (s *Server) postReset(ctx context.Context, _ *struct{}) (*struct{}, error) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
 	if err := s.Box.Reset(ctx, w.Name); err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	s.Desk.Release(w.Name, false)
 	return nil, nil

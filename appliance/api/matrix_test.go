@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 // described is one operation of the description.
@@ -107,7 +108,7 @@ func refusal(t *testing.T, b *bench, op described, token string) string {
 	if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
 		t.Fatalf("%s: %v", op.OperationID, err)
 	}
-	switch kind := strings.TrimPrefix(p.Type, problemURN); kind {
+	switch kind := strings.TrimPrefix(p.Type, problem.URN); kind {
 	case "no-credentials", "scope", "leased":
 		return kind
 	}

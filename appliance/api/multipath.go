@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/pep/bundle"
 )
 
@@ -60,7 +61,7 @@ func (s *Server) multipathOperations(a huma.API) {
 func (s *Server) getMultipath(_ context.Context, in *getMultipathInput) (*multipathOutput, error) {
 	state, err := s.Box.Multipath(in.Offset, in.Limit)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	return &multipathOutput{ETag: quote(state.ETag), Body: state}, nil
 }
@@ -68,7 +69,7 @@ func (s *Server) getMultipath(_ context.Context, in *getMultipathInput) (*multip
 func (s *Server) putMultipath(ctx context.Context, in *putMultipathInput) (*multipathOutput, error) {
 	want, bad := appliance.ParseMultipath(in.RawBody)
 	if len(bad) > 0 {
-		return nil, refuse(bad, "body")
+		return nil, problem.Refuse(bad, "body")
 	}
 	return s.changeMultipath(ctx, in.MultipathInput, func(o appliance.Options) (appliance.MultipathState, error) {
 		return s.Box.ApplyMultipath(want, o)
@@ -85,7 +86,7 @@ func (s *Server) patchMultipath(ctx context.Context, in *patchMultipathInput) (*
 func (s *Server) changeMultipath(ctx context.Context, in MultipathInput, ask func(appliance.Options) (appliance.MultipathState, error)) (*multipathOutput, error) {
 	before, err := s.Box.Multipath(0, 0)
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	if in.IfMatch != "" && matches(in.IfMatch, before.ETag) {
 		in.IfMatch = before.ETag
@@ -97,7 +98,7 @@ func (s *Server) changeMultipath(ctx context.Context, in MultipathInput, ask fun
 	}
 	done, err := ask(appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, By: w.Name})
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	w.note.After = done.Want
 	return &multipathOutput{ETag: quote(done.ETag), Body: done}, nil

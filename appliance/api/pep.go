@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 // PEPInput goes with every change of a pair's proxies.
@@ -72,7 +73,7 @@ func (s *Server) pepOperations(a huma.API) {
 func (s *Server) getPEP(_ context.Context, in *PairInput) (*pepOutput, error) {
 	state, err := s.Box.PEP(in.Pair)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	return &pepOutput{ETag: quote(state.ETag), Body: state}, nil
 }
@@ -80,7 +81,7 @@ func (s *Server) getPEP(_ context.Context, in *PairInput) (*pepOutput, error) {
 func (s *Server) putPEP(ctx context.Context, in *putPEPInput) (*pepOutput, error) {
 	want, bad := appliance.ParsePEP(in.RawBody)
 	if len(bad) > 0 {
-		return nil, refuse(bad, "body")
+		return nil, problem.Refuse(bad, "body")
 	}
 	return s.changePEP(ctx, in.PEPInput, func(ctx context.Context, o appliance.Options) (appliance.PEPState, error) {
 		return s.Box.ApplyPEP(ctx, in.Pair, want, o)
@@ -97,7 +98,7 @@ func (s *Server) patchPEP(ctx context.Context, in *patchPEPInput) (*pepOutput, e
 func (s *Server) changePEP(ctx context.Context, in PEPInput, ask func(context.Context, appliance.Options) (appliance.PEPState, error)) (*pepOutput, error) {
 	before, err := s.Box.PEP(in.Pair)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	if in.IfMatch != "" && matches(in.IfMatch, before.ETag) {
 		in.IfMatch = before.ETag
@@ -111,7 +112,7 @@ func (s *Server) changePEP(ctx context.Context, in PEPInput, ask func(context.Co
 	defer cancel()
 	done, err := ask(ctx, appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, By: w.Name})
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	w.note.After = done.Want
 	return &pepOutput{ETag: quote(done.ETag), Body: done}, nil
@@ -121,7 +122,7 @@ func (s *Server) getFlows(_ context.Context, in *flowsInput) (*flowsOutput, erro
 	out := &flowsOutput{}
 	page, total, err := s.Box.Splits(in.Pair, in.Side, in.Offset, in.Limit)
 	if err != nil {
-		return nil, refuse(err, "query")
+		return nil, problem.Refuse(err, "query")
 	}
 	out.Body.Total, out.Body.Flows = total, append([]appliance.Split{}, page...)
 	return out, nil

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/preview"
 	"farlink/emulator/link"
 	"farlink/profiles"
@@ -40,27 +41,27 @@ func (s *Server) preview(ctx context.Context, in *previewInput) (*huma.StreamRes
 				bad = append(bad, one)
 			}
 		}
-		return nil, refuse(bad, "body")
+		return nil, problem.Refuse(bad, "body")
 	}
 	length, err := previewUsual, error(nil)
 	if in.Length != "" {
 		length, err = link.ParseDuration(in.Length)
 	}
 	if err != nil || length <= 0 || length > preview.Most {
-		return nil, problem(http.StatusUnprocessableEntity, "the run is too long or no time",
+		return nil, problem.New(http.StatusUnprocessableEntity, "the run is too long or no time",
 			&huma.ErrorDetail{Location: "query.length", Message: `want a duration up to 5m, such as "30s"`, Value: in.Length})
 	}
 	select {
 	case s.previewing <- struct{}{}:
 		defer func() { <-s.previewing }()
 	case <-time.After(5 * time.Second):
-		return nil, problem(http.StatusTooManyRequests, "another preview is being made; ask again")
+		return nil, problem.New(http.StatusTooManyRequests, "another preview is being made; ask again")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	figure, err := preview.Draw(p, in.Seed, length)
 	if err != nil {
-		return nil, problem(http.StatusUnprocessableEntity, err.Error())
+		return nil, problem.New(http.StatusUnprocessableEntity, err.Error())
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		ctx.SetHeader("Content-Type", "image/svg+xml")

@@ -10,6 +10,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 // The media types of a profile's document.
@@ -108,7 +109,7 @@ func (s *Server) profile(name string) (info appliance.ProfileInfo, doc []byte, e
 	}
 	i := slices.IndexFunc(all, func(p appliance.ProfileInfo) bool { return p.Name == name })
 	if i < 0 {
-		return info, nil, refuse(appliance.NoProfile{Name: name}, "")
+		return info, nil, problem.Refuse(appliance.NoProfile{Name: name}, "")
 	}
 	doc, err = s.Box.Profile(name)
 	return all[i], doc, err
@@ -117,7 +118,7 @@ func (s *Server) profile(name string) (info appliance.ProfileInfo, doc []byte, e
 func (s *Server) putProfile(ctx context.Context, in *putProfileInput) (*profileOutput, error) {
 	media, _, _ := strings.Cut(in.ContentType, ";")
 	if media = strings.ToLower(strings.TrimSpace(media)); media != typeTOML && media != typeJSON {
-		return nil, problem(http.StatusUnsupportedMediaType, "")
+		return nil, problem.New(http.StatusUnsupportedMediaType, "")
 	}
 	w := caller(ctx)
 	w.note.On = "profile " + in.Name
@@ -129,7 +130,7 @@ func (s *Server) putProfile(ctx context.Context, in *putProfileInput) (*profileO
 	}
 	info, err := s.Box.PutProfile(in.Name, in.RawBody, media == typeJSON, appliance.Options{By: w.Name, DryRun: in.DryRun})
 	if err != nil {
-		return nil, refuse(err, "body")
+		return nil, problem.Refuse(err, "body")
 	}
 	w.note.After = info.Hash
 	return &profileOutput{ETag: quote(info.Hash), Body: info}, nil
@@ -141,5 +142,5 @@ func (s *Server) deleteProfile(ctx context.Context, in *ProfileInput) (*struct{}
 	if old, _, err := s.profile(in.Name); err == nil {
 		w.note.Before = old.Hash
 	}
-	return nil, refuse(s.Box.DeleteProfile(in.Name, appliance.Options{By: w.Name}), "path.name")
+	return nil, problem.Refuse(s.Box.DeleteProfile(in.Name, appliance.Options{By: w.Name}), "path.name")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"farlink/appliance/api/problem"
 )
 
 // request is one recorded request and what must come back.
@@ -159,7 +161,7 @@ func checkProblem(t *testing.T, r request, got answered) {
 		t.Errorf("%s: Content-Type %q", r.name, ct)
 	}
 	p := decoded[huma.ErrorModel](t, got.body)
-	if p.Type != problemURN+r.kind || p.Status != r.status || p.Title != http.StatusText(r.status) || p.Detail == "" {
+	if p.Type != problem.URN+r.kind || p.Status != r.status || p.Title != http.StatusText(r.status) || p.Detail == "" {
 		t.Errorf("%s: want a whole problem of kind %s, got %s", r.name, r.kind, got.body)
 	}
 }

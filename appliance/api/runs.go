@@ -13,6 +13,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/run"
 )
 
@@ -116,14 +117,14 @@ var (
 func refuseRun(err error) error {
 	switch {
 	case errors.Is(err, run.ErrNoRun):
-		return problem(http.StatusNotFound, err.Error(), &huma.ErrorDetail{Location: "path.id", Message: "want an id of /runs"})
+		return problem.New(http.StatusNotFound, err.Error(), &huma.ErrorDetail{Location: "path.id", Message: "want an id of /runs"})
 	case errors.Is(err, run.ErrID):
-		return problem(http.StatusUnprocessableEntity, "the run's id does not do", &huma.ErrorDetail{Location: "path.id", Message: err.Error()})
+		return problem.New(http.StatusUnprocessableEntity, "the run's id does not do", &huma.ErrorDetail{Location: "path.id", Message: err.Error()})
 	case errors.Is(err, run.ErrBusy), errors.Is(err, run.ErrExists), errors.Is(err, run.ErrRunning), errors.Is(err, run.ErrOver),
 		errors.Is(err, run.ErrMany), errors.Is(err, run.ErrNowhere):
-		return named("run", http.StatusConflict, err.Error())
+		return problem.Named("run", http.StatusConflict, err.Error())
 	}
-	return refuse(err, "body")
+	return problem.Refuse(err, "body")
 }
 
 func (s *Server) putRun(ctx context.Context, in *putRunInput) (*runOutput, error) {
@@ -142,7 +143,7 @@ func (s *Server) putRun(ctx context.Context, in *putRunInput) (*runOutput, error
 			return &runOutput{r}, refuseRun(err)
 		}
 	}
-	return nil, refuse(appliance.NoPair{Name: name}, "query")
+	return nil, problem.Refuse(appliance.NoPair{Name: name}, "query")
 }
 
 // stopRun ends a run and keeps what was captured of its end.
@@ -258,7 +259,7 @@ func (s *Server) getRunPcap(_ context.Context, in *RunInput) (*huma.StreamRespon
 	}
 	b, err := os.ReadFile(s.runs.CapturePath(r.ID))
 	if err != nil {
-		return nil, problem(http.StatusNotFound, "no capture was kept of the run")
+		return nil, problem.New(http.StatusNotFound, "no capture was kept of the run")
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		download(ctx, "farlink-"+r.ID+".pcapng")

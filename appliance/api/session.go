@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 )
 
 // SessionState says who the caller is to the box.
@@ -104,23 +105,23 @@ func turnAway(err error) error {
 	switch {
 	case errors.As(err, &slow):
 		after := strconv.Itoa(int(math.Ceil(slow.Wait.Seconds())))
-		return huma.ErrorWithHeaders(problem(http.StatusTooManyRequests, err.Error()), http.Header{"Retry-After": {after}})
+		return huma.ErrorWithHeaders(problem.New(http.StatusTooManyRequests, err.Error()), http.Header{"Retry-After": {after}})
 	case errors.Is(err, access.ErrWrong):
-		return named("wrong-secret", http.StatusUnauthorized, err.Error())
+		return problem.Named("wrong-secret", http.StatusUnauthorized, err.Error())
 	case errors.Is(err, access.ErrClaimed):
-		return named("claimed", http.StatusConflict, err.Error())
+		return problem.Named("claimed", http.StatusConflict, err.Error())
 	case errors.Is(err, access.ErrWeak):
-		return problem(http.StatusUnprocessableEntity, "the password does not do",
+		return problem.New(http.StatusUnprocessableEntity, "the password does not do",
 			&huma.ErrorDetail{Location: "body.password", Message: err.Error()})
 	case errors.Is(err, access.ErrName):
-		return problem(http.StatusUnprocessableEntity, "the token's name does not do",
+		return problem.New(http.StatusUnprocessableEntity, "the token's name does not do",
 			&huma.ErrorDetail{Location: "path.name", Message: err.Error()})
 	case errors.Is(err, access.ErrFixed):
-		return named("fixed", http.StatusConflict, err.Error())
+		return problem.Named("fixed", http.StatusConflict, err.Error())
 	case errors.Is(err, access.ErrNoToken):
-		return problem(http.StatusNotFound, err.Error())
+		return problem.New(http.StatusNotFound, err.Error())
 	}
-	return refuse(err, "body")
+	return problem.Refuse(err, "body")
 }
 
 func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {

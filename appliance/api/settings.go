@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/door"
 )
 
@@ -106,7 +107,7 @@ func (s *Server) putCertificate(ctx context.Context, in *certificateInput) (*set
 
 func refuseSettings(err error) error {
 	if errors.Is(err, door.ErrTrial) {
-		return named("trial", http.StatusConflict, err.Error())
+		return problem.Named("trial", http.StatusConflict, err.Error())
 	}
-	return refuse(err, "body")
+	return problem.Refuse(err, "body")
 }

@@ -13,6 +13,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/problem"
 	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/run"
 	"farlink/appliance/stream"
@@ -63,7 +64,7 @@ func (s *Server) stream(_ context.Context, in *streamInput) (*huma.StreamRespons
 	after, _ := strconv.ParseUint(in.LastEventID, 10, 64) // what does not read is no id
 	c := s.hub.Join(after)
 	if c == nil {
-		return nil, huma.ErrorWithHeaders(named("too-many-streams", http.StatusServiceUnavailable,
+		return nil, huma.ErrorWithHeaders(problem.Named("too-many-streams", http.StatusServiceUnavailable,
 			fmt.Sprintf("%d streams are open, and more are not served", stream.Most)), http.Header{"Retry-After": {"5"}})
 	}
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {

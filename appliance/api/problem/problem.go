@@ -1,10 +1,13 @@
-package api
+// Package problem is what the API says when it does not do what it was asked:
+// New details by RFC 9457. Its types are stable and anchors in docs/api.md.
+package problem
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"syscall"
@@ -16,12 +19,12 @@ import (
 	"farlink/appliance/access"
 )
 
-// problemURN starts the type of every problem; what follows is stable and an
+// URN starts the type of every problem; what follows is stable and an
 // anchor in docs/api.md.
-const problemURN = "urn:farlink:problem:"
+const URN = "urn:farlink:problem:"
 
-// kinds names the problem of a status that has no narrower one.
-var kinds = map[int]string{
+// Kinds names the problem of a status that has no narrower one.
+var Kinds = map[int]string{
 	http.StatusBadRequest:            "bad-request",
 	http.StatusUnauthorized:          "no-credentials",
 	http.StatusForbidden:             "scope",
@@ -42,22 +45,22 @@ var kinds = map[int]string{
 	http.StatusInsufficientStorage:   "storage",
 }
 
-// problem makes the problem of a status.
-func problem(status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
-	return &huma.ErrorModel{Type: problemURN + kinds[status], Title: http.StatusText(status),
+// New makes the problem of a status.
+func New(status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
+	return &huma.ErrorModel{Type: URN + Kinds[status], Title: http.StatusText(status),
 		Status: status, Detail: detail, Errors: errs}
 }
 
-// named is problem with a narrower type.
-func named(kind string, status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
-	p := problem(status, detail, errs...)
-	p.Type = problemURN + kind
+// Named is New with a narrower type.
+func Named(kind string, status int, detail string, errs ...*huma.ErrorDetail) *huma.ErrorModel {
+	p := New(status, detail, errs...)
+	p.Type = URN + kind
 	return p
 }
 
-// refuse turns an error of the box into a problem. at is where in the request
+// Refuse turns an error of the box into a problem. at is where in the request
 // the paths of the error begin: "body", "query.pair".
-func refuse(err error, at string) error {
+func Refuse(err error, at string) error {
 	var problems appliance.Problems
 	var stale appliance.Stale
 	var noPair appliance.NoPair
@@ -69,30 +72,30 @@ func refuse(err error, at string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &problems):
-		return problem(http.StatusUnprocessableEntity, sentence(len(problems)), details(problems, at)...)
+		return New(http.StatusUnprocessableEntity, sentence(len(problems)), details(problems, at)...)
 	case errors.As(err, &stale):
-		return problem(http.StatusPreconditionFailed, stale.Error(),
+		return New(http.StatusPreconditionFailed, stale.Error(),
 			&huma.ErrorDetail{Location: "header.If-Match", Message: "want " + strconv.Quote(stale.Now), Value: stale.Got})
 	case errors.As(err, &noPair):
-		return problem(http.StatusNotFound, noPair.Error(),
+		return New(http.StatusNotFound, noPair.Error(),
 			&huma.ErrorDetail{Location: "query.pair", Message: "want a pair of the box", Value: noPair.Name})
 	case errors.Is(err, appliance.ErrNoMultipath):
-		return problem(http.StatusNotFound, err.Error())
+		return New(http.StatusNotFound, err.Error())
 	case errors.As(err, &notReady):
-		return problem(http.StatusServiceUnavailable, notReady.Error())
+		return New(http.StatusServiceUnavailable, notReady.Error())
 	case errors.As(err, &noProfile):
-		return problem(http.StatusNotFound, noProfile.Error(),
+		return New(http.StatusNotFound, noProfile.Error(),
 			&huma.ErrorDetail{Location: "path.name", Message: "want a name of /profiles", Value: noProfile.Name})
 	case errors.As(err, &shipped):
-		return named("read-only", http.StatusConflict, shipped.Error())
+		return Named("read-only", http.StatusConflict, shipped.Error())
 	case errors.As(err, &inUse):
-		return named("in-use", http.StatusConflict, inUse.Error())
+		return Named("in-use", http.StatusConflict, inUse.Error())
 	case unwritable(err):
-		return problem(http.StatusInsufficientStorage, "the state directory does not take it: "+err.Error())
+		return New(http.StatusInsufficientStorage, "the state directory does not take it: "+err.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return problem(http.StatusServiceUnavailable, "another change is still under way: "+err.Error())
+		return New(http.StatusServiceUnavailable, "another change is still under way: "+err.Error())
 	case errors.Is(err, appliance.ErrBusy):
-		return named("busy", http.StatusConflict, err.Error())
+		return Named("busy", http.StatusConflict, err.Error())
 	}
 	return err // huma makes a 500 of it
 }
@@ -141,10 +144,10 @@ func place(at string, p appliance.Problem) string {
 	return where
 }
 
-// leased is the problem of a write while somebody else holds the lease.
-func leased(l access.Lease) error {
+// Leased is the problem of a write while somebody else holds the lease.
+func Leased(l access.Lease) error {
 	until := l.Until.UTC().Format(time.RFC3339)
-	p := problem(http.StatusLocked, fmt.Sprintf("%s holds the lease until %s (%s)", l.Holder, until, l.Purpose),
+	p := New(http.StatusLocked, fmt.Sprintf("%s holds the lease until %s (%s)", l.Holder, until, l.Purpose),
 		&huma.ErrorDetail{Location: "lease.holder", Message: "holds the lease", Value: l.Holder},
 		&huma.ErrorDetail{Location: "lease.until", Message: "ends then unless renewed", Value: until})
 	return p
@@ -153,23 +156,27 @@ func leased(l access.Lease) error {
 // echoMost bounds how much of a wrong value a problem gives back.
 const echoMost = 200
 
-// finish is the transformer that every answer passes: it gives problems made
-// by huma their type, and cuts what they echo.
-func (s *Server) finish(ctx huma.Context, _ string, v any) (any, error) {
+// Finish returns the transformer that every answer passes: it gives problems
+// made by huma their type, and cuts what they echo. What went wrong inside is
+// for the log, not for strangers.
+func Finish(log *slog.Logger) huma.Transformer {
+	return func(ctx huma.Context, _ string, v any) (any, error) { return finish(log, ctx, v) }
+}
+
+func finish(log *slog.Logger, ctx huma.Context, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
 	if p.Type == "" {
-		p.Type = problemURN + kinds[p.Status]
+		p.Type = URN + Kinds[p.Status]
 	}
 	if p.Status == http.StatusUnsupportedMediaType {
 		p.Detail = "this operation does not read that media type; with curl say --json, or -H 'Content-Type: …'"
 	}
 	if p.Status == http.StatusInternalServerError {
-		// What went wrong inside is for the log, not for strangers.
 		for _, e := range p.Errors {
-			s.Log.Error("request failed", "operation", ctx.Operation().OperationID, "err", e)
+			log.Error("request failed", "operation", ctx.Operation().OperationID, "err", e)
 		}
 		p.Errors = nil
 	}
@@ -189,8 +196,8 @@ func short(v any) any {
 	return string(b[:echoMost]) + "…"
 }
 
-// writeProblem answers outside of huma.
-func writeProblem(w http.ResponseWriter, p *huma.ErrorModel) {
+// Write answers outside of huma.
+func Write(w http.ResponseWriter, p *huma.ErrorModel) {
 	b, err := json.Marshal(p)
 	if err != nil { // cannot be: strings and numbers
 		http.Error(w, err.Error(), http.StatusInternalServerError)
