@@ -214,6 +214,27 @@ func TestLinkDown(t *testing.T) {
 	}
 }
 
+// A connection of mode lab outlives the mode: a carrier that went and came back
+// is joined again, nobody is turned away, and at its end nothing is left.
+func TestModeChanged(t *testing.T) {
+	l := settle(t, "lte/skt-constant", "lte/kt-constant")
+	l.configure(t, bundle.Carriage{Mode: bundle.Lab, Congestion: "cubic"})
+	c := l.connect(t, "d", server4, false)
+	fill(c)
+	l.one(t, "both", both)
+	l.configure(t, bundle.Carriage{Mode: bundle.Wire, Congestion: "bbr"})
+	l.link(t, "c2", false)
+	l.one(t, "one left", func(c bundle.Connection) bool { return on(c, "lte/kt-constant") == "" })
+	l.link(t, "c2", true)
+	l.one(t, "joined again", func(c bundle.Connection) bool { return on(c, "lte/kt-constant") == "up" })
+	if s, _ := l.Status(0, 10); s.Totals.Strangers != 0 || s.Totals.Resets != 0 {
+		t.Errorf("%d strangers, %d resets", s.Totals.Strangers, s.Totals.Resets)
+	}
+	c.SetLinger(0)
+	c.Close()
+	l.none(t)
+}
+
 // A middlebox on one or on all paths, against real MPTCP sockets: the kernel
 // falls back to plain TCP, bytes come whole, and the fallback is shown.
 func TestMiddleboxes(t *testing.T) {

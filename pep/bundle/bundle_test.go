@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"farlink/emulator/link"
 )
 
@@ -183,19 +185,27 @@ func TestRulesOfTheKernel(t *testing.T) {
 	}
 }
 
-// Routes carry a path's congestion control in mode wire, and the best path is
-// one that is up.
+// Routes carry a path's congestion control in mode wire, but for those from end
+// to end of a path, which the relays' subflows take; and the best path is one
+// that is up.
 func TestRoutes(t *testing.T) {
 	c := Carriage{Mode: Wire, Congestion: "auto", Paths: map[string]PathWant{"kt": {Congestion: "cubic"}}}
 	s := site()
 	laws, chosen := map[string]string{}, ""
 	for _, r := range s.routes(c, s.sides()[0], []bool{true, false}) {
+		if r.to.IsValid() && r.table != unix.RT_TABLE_MAIN {
+			if r.congestion != "" || !r.to.IsSingleIP() {
+				t.Errorf("by the end of a path: %+v", r)
+			}
+			laws[r.dev] += "own "
+			continue
+		}
 		laws[r.dev] += r.congestion + " "
 		if r.table == tableBest {
 			chosen = r.dev
 		}
 	}
-	if chosen != "c1" || laws["c1"] != "bbr bbr bbr " || laws["c2"] != "cubic cubic cubic cubic " {
+	if chosen != "c1" || laws["c1"] != "bbr bbr bbr own " || laws["c2"] != "cubic cubic own cubic cubic own " {
 		t.Errorf("best by %s, controls %v", chosen, laws)
 	}
 	c.Mode = Lab

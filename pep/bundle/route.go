@@ -151,7 +151,10 @@ type route struct {
 }
 
 // routes are those that a side is to have: everything by each path, by the
-// best, and to the other end of each with the path's congestion control.
+// best, and to the other end of each with the path's congestion control. From
+// end to end of a path go the relays' subflows, which have controls of their
+// own: a route that locks one would refuse them (tcp_set_congestion_control
+// answers EPERM), and connections of mode lab outlive it.
 func (s *Site) routes(c Carriage, v side, up []bool) (all []route) {
 	for i := range s.Paths {
 		p := &s.Paths[i]
@@ -177,7 +180,9 @@ func (s *Site) routes(c Carriage, v side, up []bool) (all []route) {
 				r.table = tableBest
 				all = append(all, r)
 			}
-			all = append(all, route{table: unix.RT_TABLE_MAIN, dev: e.dev, to: netip.PrefixFrom(one.gateway, one.gateway.BitLen()), v6: one.v6, congestion: law})
+			other := netip.PrefixFrom(one.gateway, one.gateway.BitLen())
+			all = append(all, route{table: unix.RT_TABLE_MAIN, dev: e.dev, to: other, v6: one.v6, congestion: law},
+				route{table: tablePath + i, dev: e.dev, to: other, v6: one.v6})
 		}
 	}
 	return all

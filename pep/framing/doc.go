@@ -33,7 +33,7 @@ const (
 	Ack                     // all below the number are there; payload: up to where the peer may send
 	Connect                 // to the proxy, once a connection: where to
 	Opened                  // from the proxy: the server has answered
-	Reset                   // the connection is over; payload: why
+	Reset                   // the connection is over; payload: why; flag Last: it had ended properly
 	end
 )
 

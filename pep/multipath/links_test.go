@@ -1,12 +1,16 @@
 package multipath
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 
 	"farlink/emulator/link"
+	"farlink/pep/framing"
 )
 
 // paths is how many paths the router's one connection has.
@@ -104,4 +108,74 @@ func TestNoLink(t *testing.T) {
 		t.Errorf("no link at all: %v", err)
 	}
 	r.empty(t)
+}
+
+// A router that did not hear of a connection's end is told when it joins again;
+// else it would try for good, each join a path found.
+func TestFarewell(t *testing.T) {
+	r := newRig(t, Config{}, echo)
+	c := r.client(t)
+	c.Write([]byte("x"))
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	r.within(t, 2)
+	for _, s := range r.proxy.all() {
+		s.mu.Lock()
+		for _, f := range s.flows {
+			if f != nil {
+				f.conn.SetLinger(0)
+				f.conn.Close()
+			}
+		}
+		s.mu.Unlock()
+		s.stop(errors.New("unheard"))
+	}
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("client: %v, want a reset", err)
+	}
+	r.empty(t)
+	if s := r.proxy.Stats(); s.Refused != 0 {
+		t.Errorf("%d refused: who comes late is no stranger", s.Refused)
+	}
+}
+
+// The word of a peer that has properly ended stands for its last
+// acknowledgement, where all that it must have is sent and all it said is here.
+func TestConclude(t *testing.T) {
+	r := newRig(t, Config{}, echo)
+	for _, c := range []struct {
+		name            string
+		sent, over, set bool
+		want            error
+	}{
+		{"all there", true, true, true, errDone},
+		{"something was never sent", false, true, true, ErrPeer},
+		{"its end never came", true, false, true, ErrPeer},
+		{"not properly", true, true, false, ErrPeer},
+	} {
+		s, err := r.router.newSession(t.Context(), token{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := &framing.Chunk{Last: true}
+		s.book.Append(end)
+		s.eof, s.sunk = true, c.over
+		if c.sent {
+			s.book.Sent(end, 0)
+		}
+		if c.over {
+			if err := s.order.Put(framing.Piece{Last: true}, func(framing.Piece) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := framing.Frame{Type: framing.Reset, Payload: []byte("over")}
+		if c.set {
+			f.Flags = framing.Last
+		}
+		s.take(nil, &f, nil)
+		if why := context.Cause(s.ctx); !errors.Is(why, c.want) {
+			t.Errorf("%s: ended by %v, want %v", c.name, why, c.want)
+		}
+	}
 }

@@ -25,7 +25,13 @@ type Proxy struct {
 
 	guard sync.Mutex
 	seen  framing.Seen
-	known map[token]time.Time // connections that are or were: nobody begins them again
+	known map[token]fate // connections that are or were: nobody begins them again
+}
+
+// fate is when a connection was last heard of, and whether it ended properly.
+type fate struct {
+	at     time.Time
+	proper bool
 }
 
 // NewProxy returns a proxy that opens plain connections by dial.
@@ -34,7 +40,7 @@ func NewProxy(c Config, key []byte, dial Dial, shelf *congestion.Shelf, groups *
 	if err != nil {
 		return nil, err
 	}
-	return &Proxy{end: e, dial: dial, known: map[token]time.Time{}}, nil
+	return &Proxy{end: e, dial: dial, known: map[token]fate{}}, nil
 }
 
 // Serve takes subflows from the listeners, one per carrier, until ctx ends.
@@ -49,8 +55,8 @@ const helloTime = 5 * time.Second
 // welcome reads a subflow's hello and makes it part of its connection.
 func (p *Proxy) welcome(ctx context.Context, c *net.TCPConn, carrier string) {
 	s, f, err := p.admit(ctx, c, carrier)
-	if errors.Is(err, errEnded) {
-		c.Close() // a short connection's second path, late
+	if ended := (*endedError)(nil); errors.As(err, &ended) {
+		farewell(c, ended.proper)
 		return
 	}
 	if err != nil {
@@ -120,10 +126,10 @@ func (p *Proxy) session(ctx context.Context, h *framing.Hello) (*session, error)
 	if s != nil {
 		return s, nil
 	}
-	if _, known := p.known[h.Token]; known {
-		return nil, errEnded
+	if was, known := p.known[h.Token]; known {
+		return nil, &endedError{was.proper}
 	}
-	p.note(h.Token)
+	p.note(h.Token, false)
 	s, err := p.newSession(ctx, h.Token)
 	if err != nil {
 		return nil, err
@@ -132,7 +138,7 @@ func (p *Proxy) session(ctx context.Context, h *framing.Hello) (*session, error)
 	context.AfterFunc(s.ctx, func() {
 		p.guard.Lock()
 		defer p.guard.Unlock()
-		p.note(h.Token)
+		p.note(h.Token, errors.Is(context.Cause(s.ctx), errDone))
 	})
 	time.AfterFunc(openTime, func() {
 		s.mu.Lock()
@@ -144,18 +150,35 @@ func (p *Proxy) session(ctx context.Context, h *framing.Hello) (*session, error)
 	return s, nil
 }
 
-// errEnded is a subflow of a connection that is no more.
-var errEnded = errors.New("the connection has ended")
+// endedError is a subflow of a connection that is no more.
+type endedError struct{ proper bool }
+
+func (e *endedError) Error() string {
+	return fmt.Sprintf("the connection has ended, properly: %v", e.proper)
+}
+
+// farewell tells a router that its connection is over: what said so first may
+// have been lost with a path, and who joins without being told would try for
+// good.
+func farewell(c *net.TCPConn, proper bool) {
+	f := framing.Frame{Type: framing.Reset, Payload: []byte("the connection has ended")}
+	if proper {
+		f.Flags = framing.Last
+	}
+	c.Write(f.Append(nil))
+	c.CloseWrite()
+	time.AfterFunc(lingers, func() { c.Close() })
+}
 
 // note remembers a connection for as long as one of its subflows may still be
 // on its way after its end.
-func (p *Proxy) note(t token) {
-	p.known[t] = time.Now()
+func (p *Proxy) note(t token, proper bool) {
+	p.known[t] = fate{time.Now(), proper}
 	if len(p.known) < 1<<14 {
 		return
 	}
-	for t, at := range p.known {
-		if time.Since(at) > framing.Tolerance*time.Second {
+	for t, was := range p.known {
+		if time.Since(was.at) > framing.Tolerance*time.Second {
 			delete(p.known, t)
 		}
 	}

@@ -213,6 +213,9 @@ func (s *session) take(f *subflow, frame *framing.Frame, connect func([]byte)) e
 		}
 		return nil
 	case framing.Reset:
+		if frame.Flags&framing.Last != 0 && s.conclude() {
+			return errDone
+		}
 		s.stop(fmt.Errorf("%w: %s", ErrPeer, frame.Payload))
 		return errDone
 	}
@@ -319,6 +322,20 @@ func (s *session) finish() {
 		s.say(&frame)
 		s.stop(errDone)
 	}
+}
+
+// conclude takes the word of a peer that had all and has properly ended for
+// the acknowledgement that was lost. It reports false when that cannot be.
+func (s *session) conclude() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.eof || s.book.Unsent() > 0 || !s.order.Over() {
+		return false
+	}
+	all := s.book.Una() + uint64(s.book.Held())
+	s.book.Acked(all, all)
+	s.finish()
+	return true
 }
 
 func (s *session) copy(b []byte) []byte {
