@@ -206,7 +206,7 @@ func (c Carriage) Check(s *Site, report link.Report) {
 	d.checkControl("congestion", d.Congestion, report)
 	for _, name := range slices.Sorted(maps.Keys(c.Paths)) {
 		if s.index(name) < 0 {
-			report("paths."+name, "a path", "one of "+strings.Join(s.names(), ", "))
+			report("paths."+name, fmt.Sprintf("%q", name), "one of "+strings.Join(s.names(), ", "))
 		}
 		if law := c.Paths[name].Congestion; law != "" {
 			d.checkControl("paths."+name+".congestion", law, report)

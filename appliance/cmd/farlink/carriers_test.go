@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -147,9 +148,46 @@ func TestCarriersMisuse(t *testing.T) {
 	for _, args := range [][]string{
 		{"lab", "up", "--carriers", "9"}, {"lab", "up", "--carriers", "0"}, {"lab", "up", "--carriers", "2", "--pep"},
 		{"multipath", "set", "both"}, {"multipath", "set", "lab", "--path", "x"}, {"multipath", "set"},
+		{"multipath", "set", "wire", "--backup", ""}, {"multipath", "set", "wire", "--backup", "none,lte/kt"},
 	} {
 		if status := run(args); status != misuse {
 			t.Errorf("%v: status %d, want %d", args, status, misuse)
+		}
+	}
+}
+
+// Backups are those that are named, of the paths that there are; what a path
+// is to do is shown before any connection takes it.
+func TestBackups(t *testing.T) {
+	all := []bundle.PathState{{Name: "lte/skt", Up: true}, {Name: "lte/kt"}}
+	for _, c := range []struct{ backups, want, bad string }{
+		{"lte/kt", "map[lte/kt:map[backup:true] lte/skt:map[backup:false congestion:cubic]]", ""},
+		{"none", "map[lte/kt:map[backup:false] lte/skt:map[backup:false congestion:cubic]]", ""},
+		{"lte/kt,lte/nope", "", `--backup lte/kt,lte/nope: got "lte/nope", want lte/skt, lte/kt, or none`},
+	} {
+		m := multipathChange{backups: strings.Split(c.backups, ","), paths: []string{"lte/skt=cubic"}}
+		patch, err := m.patch("wire")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.spare(patch, all); err != nil || c.bad != "" {
+			if err == nil || err.Error() != c.bad {
+				t.Errorf("--backup %s: %v, want %s", c.backups, err, c.bad)
+			}
+		} else if got := fmt.Sprint(patch["paths"]); got != c.want {
+			t.Errorf("--backup %s: %s, want %s", c.backups, got, c.want)
+		}
+	}
+	s := appliance.MultipathState{Effective: true, Want: bundle.Carriage{Mode: bundle.Wire, Congestion: "bbr", Paths: map[string]bundle.PathWant{"lte/kt": {Congestion: "cubic", Backup: true}}}}
+	s.Paths, s.Total, s.Totals.Strangers = all, 1, 2
+	var out strings.Builder
+	if err := printMultipath(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"lte/skt up normal bbr", "lte/kt down backup cubic", "1 connection now", "0 resets, 2 strangers"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }

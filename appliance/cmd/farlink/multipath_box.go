@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,16 @@ func multipathStatusCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status", Short: "Show the paths of a running box, and what is carried over them", Args: cobra.NoArgs,
+		Long: `status shows each path with what new connections find there, the connections
+that are carried over several paths, and counts since the paths stand:
+  opened     connections carried over all paths
+  refused    those that servers refused or did not answer
+  fallbacks  of mode wire: plain TCP, for the device or something on the way does
+             not speak MPTCP
+  resets     of mode lab: ended otherwise than properly
+  strangers  subflows of mode lab that the far relay turned away: a wrong key, a
+             greeting that was recorded, another version, or a socket that could
+             not be set up; the log says which`,
 		Example: "  farlink multipath status --lab lab",
 		RunE: func(c *cobra.Command, _ []string) error {
 			box, err := to.dial()
@@ -48,7 +59,7 @@ func printMultipath(w io.Writer, s appliance.MultipathState) error {
 		fmt.Fprintf(w, "not effective: %s\n", s.Why)
 	}
 	t := table(w)
-	fmt.Fprintln(t, "\nPATH\tLINK\tSTATE\tUP\tDOWN")
+	fmt.Fprintln(t, "\nPATH\tLINK\tSTATE\tPRIORITY\tCONGESTION\tUP\tDOWN")
 	for _, p := range s.Paths {
 		state := "down"
 		if p.Up {
@@ -57,7 +68,8 @@ func printMultipath(w io.Writer, s appliance.MultipathState) error {
 		if p.Best {
 			state += ", best"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.1f MB\t%.1f MB\n", p.Name, p.Link, state, float64(p.UpBytes)/1e6, float64(p.DownBytes)/1e6)
+		priority, control := ofPath(s.Want, p.Name)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.1f MB\t%.1f MB\n", p.Name, p.Link, state, priority, control, float64(p.UpBytes)/1e6, float64(p.DownBytes)/1e6)
 	}
 	if len(s.Connections) > 0 {
 		fmt.Fprintln(t, "\nCLIENT\tSERVER\tSUBFLOW BY\tCONGESTION\tRTT\tUP\tDOWN\tPRIORITY\tSTATE")
@@ -75,9 +87,26 @@ func printMultipath(w io.Writer, s appliance.MultipathState) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d connections now; %d opened, %d refused, %d fallbacks, %d resets, %d strangers\n",
-		s.Total, s.Totals.Opened, s.Totals.Refused, s.Totals.Fallbacks, s.Totals.Resets, s.Totals.Strangers)
+	n := s.Totals
+	_, err := fmt.Fprintf(w, "\n%s now; %d opened, %d refused, %s, %s, %s\n", count(uint64(s.Total), "connection"),
+		n.Opened, n.Refused, count(n.Fallbacks, "fallback"), count(n.Resets, "reset"), count(n.Strangers, "stranger"))
 	return err
+}
+
+// ofPath is what new connections find on a path.
+func ofPath(c bundle.Carriage, name string) (priority, control string) {
+	one := c.Paths[name]
+	if priority = "normal"; one.Backup {
+		priority = "backup"
+	}
+	return priority, cmp.Or(one.Congestion, c.Congestion, "auto")
+}
+
+func count(n uint64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // multipathChange is what the flags of set name.
@@ -92,9 +121,12 @@ func multipathSetCommand() *cobra.Command {
 	var m multipathChange
 	c := &cobra.Command{
 		Use: "set off|wire|lab", Short: "Say how a running box carries connections over its paths",
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || !slices.Contains(bundle.Modes, bundle.Mode(args[0])) {
 				return errors.New("want one word: off, wire (MPTCP) or lab (farlink's own relay)")
+			}
+			if err := m.backupsErr(c.Flags().Changed("backup")); err != nil {
+				return err
 			}
 			_, err := m.patch(args[0])
 			return err
@@ -105,6 +137,7 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 (PUT or PATCH /api/v1/multipath).`,
 		Example: `  farlink multipath set lab --lab lab --scheduler blest --congestion bbr
   farlink multipath set wire --lab lab --backup lte/kt
+  farlink multipath set wire --lab lab --backup none
   farlink multipath set lab --lab lab --path lte/skt=cubic`,
 		ValidArgs: []string{"off", "wire", "lab"},
 		RunE: func(c *cobra.Command, args []string) error {
@@ -121,7 +154,9 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 				if err := box.call(c.Context(), http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
 					return err
 				}
-				m.spare(patch, s.Paths)
+				if err := m.spare(patch, s.Paths); err != nil {
+					return err
+				}
 			}
 			if err := box.call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
 				return err
@@ -137,7 +172,7 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 	f.StringVar(&m.buffer, "buffer", "", `of mode wire: what a connection may queue, "1MB"`)
 	f.UintSliceVar(&m.ports, "ports", nil, "ports of servers whose connections are carried over all paths")
 	f.StringArrayVar(&m.paths, "path", nil, "PATH=CONTROL: a congestion control for one path; nothing behind = takes it back")
-	f.StringSliceVar(&m.backups, "backup", nil, "paths that carry only while no other is up; none takes it back")
+	f.StringSliceVar(&m.backups, "backup", nil, `paths that carry only while no other is up, in place of those so far; "none" for no path`)
 	return c
 }
 
@@ -166,23 +201,41 @@ func (m *multipathChange) patch(mode string) (map[string]any, error) {
 	return patch, nil
 }
 
+// noBackups is what --backup says to have none.
+const noBackups = "none"
+
+// backupsErr is what is wrong with --backup, before any box is asked.
+func (m *multipathChange) backupsErr(given bool) error {
+	switch {
+	case given && (len(m.backups) == 0 || slices.Contains(m.backups, "")):
+		return fmt.Errorf("--backup %q: want names of paths, such as lte/kt, or %s", strings.Join(m.backups, ","), noBackups)
+	case len(m.backups) > 1 && slices.Contains(m.backups, noBackups):
+		return fmt.Errorf("--backup %s: want names of paths, or %s alone", strings.Join(m.backups, ","), noBackups)
+	}
+	return nil
+}
+
 // spare makes the paths that are named backups, and no others.
-func (m *multipathChange) spare(patch map[string]any, all []bundle.PathState) {
+func (m *multipathChange) spare(patch map[string]any, all []bundle.PathState) error {
 	paths, _ := patch["paths"].(map[string]any)
 	if paths == nil {
 		paths = map[string]any{}
 		patch["paths"] = paths
 	}
-	names := slices.DeleteFunc(slices.Clone(m.backups), func(name string) bool { return name == "none" })
+	var names []string
 	for _, p := range all {
 		names = append(names, p.Name)
-	}
-	for _, name := range names { // one that is unknown too: the box says so
-		one, _ := paths[name].(map[string]any)
+		one, _ := paths[p.Name].(map[string]any)
 		if one == nil {
 			one = map[string]any{}
-			paths[name] = one
+			paths[p.Name] = one
 		}
-		one["backup"] = slices.Contains(m.backups, name)
+		one["backup"] = slices.Contains(m.backups, p.Name)
 	}
+	for _, name := range m.backups {
+		if name != noBackups && !slices.Contains(names, name) {
+			return fmt.Errorf("--backup %s: got %q, want %s, or %s", strings.Join(m.backups, ","), name, strings.Join(names, ", "), noBackups)
+		}
+	}
+	return nil
 }
