@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/door"
 	"farlink/appliance/experiment/shelf"
@@ -29,14 +30,10 @@ import (
 )
 
 // Base is the path under which the versioned operations stand.
-const Base = "/api/v1"
+const Base = gate.Base
 
-// Limits of a request. A profile of some hundred lines is some tens of kB.
 const (
-	bodyMost   = 1 << 20
 	headerMost = 16 << 10
-	bodyTime   = 15 * time.Second
-	answerTime = 30 * time.Second
 	idleTime   = 2 * time.Minute
 	workTime   = 20 * time.Second // for what the box is asked to do
 )
@@ -62,6 +59,7 @@ type Config struct {
 // Server answers the requests. Run must go on while it does.
 type Server struct {
 	Config
+	gate       *gate.Gate
 	handler    http.Handler
 	docs       *huma.OpenAPI
 	hub        *stream.Hub
@@ -116,6 +114,7 @@ func build(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: stream.New()}
+	s.gate = &gate.Gate{Keys: c.Keys, Desk: c.Desk, Audit: c.Audit, Door: c.Door, Log: c.Log, Now: c.Now, Count: s.counts.Request, Wrote: s.hub.Kick}
 	keptIn = ""
 	if c.State != "" {
 		keptIn = filepath.Join(c.State, "experiments")
@@ -130,7 +129,7 @@ func build(c Config) (*Server, error) {
 	r := router()
 	s.describe(r)
 	s.plain(r, files)
-	s.handler = s.guard(r)
+	s.handler = s.gate.Guard(r)
 	return s, nil
 }
 
@@ -169,10 +168,10 @@ func (s *Server) describe(r *gin.Engine) {
 	hc.Transformers = []huma.Transformer{problem.Finish(s.Log)}
 	hc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token":   {Type: "http", Scheme: "bearer", Description: "A token of the configuration or of /tokens."},
-		"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A session of the panel, begun at /session. At a host with a port the name ends in _PORT."},
+		"session": {Type: "apiKey", In: "cookie", Name: gate.SessionCookie, Description: "A session of the panel, begun at /session. At a host with a port the name ends in _PORT."},
 	}
 	a := humagin.NewWithGroup(r, r.Group(Base), hc)
-	a.UseMiddleware(s.admit)
+	a.UseMiddleware(s.gate.Admit)
 	s.statusOperations(a)
 	s.profileOperations(a)
 	s.linkOperations(a)
@@ -218,13 +217,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer end()
 	h := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: bodyTime,
-		ReadTimeout:       bodyTime,
-		WriteTimeout:      answerTime,
+		ReadHeaderTimeout: gate.BodyTime,
+		ReadTimeout:       gate.BodyTime,
+		WriteTimeout:      gate.AnswerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    headerMost,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, begunKey{}, time.Now())
+			return gate.Begun(ctx)
 		},
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
@@ -250,7 +249,7 @@ func (s *Server) plain(r *gin.Engine, files page.Files) {
 		panic(err)
 	}
 	r.GET(Base+"/openapi.yaml", func(c *gin.Context) { c.Data(http.StatusOK, "application/yaml", yaml) })
-	r.GET("/metrics", s.readers, gin.WrapH(metrics.Handler(metrics.Source{
+	r.GET("/metrics", s.gate.Readers, gin.WrapH(metrics.Handler(metrics.Source{
 		State:     func() appliance.State { return s.Box.State() },
 		PEP:       func(pair string) (appliance.PEPState, error) { return s.Box.PEP(pair) },
 		Multipath: func() (appliance.MultipathState, error) { return s.Box.Multipath(0, 0) },

@@ -9,7 +9,7 @@ import (
 	"farlink/pep/bundle"
 )
 
-// Box is what the API drives: appliance.Box, or anything that keeps its
+// Box is what the API drives: a box.Box, or anything that keeps its
 // promises.
 type Box interface {
 	// State says what is; it is cheap enough for ten calls a second.

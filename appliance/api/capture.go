@@ -16,6 +16,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/capture"
 	"farlink/emulator/link"
@@ -97,16 +98,16 @@ type savedInput struct {
 }
 
 func (s *Server) captureOperations(a huma.API) {
-	get := operation("get-capture", http.MethodGet, "/capture", access.Read, reads, "How the capture of a pair is")
+	get := gate.Operation("get-capture", http.MethodGet, "/capture", access.Read, gate.Reads, "How the capture of a pair is")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, func(_ context.Context, in *PairInput) (*captureOutput, error) { return s.captureState(in.Pair) })
 
-	put := operation("put-capture", http.MethodPut, "/capture", access.Drive, underLease, "Switch a capture on or off, or have a trigger save one")
+	put := gate.Operation("put-capture", http.MethodPut, "/capture", access.Drive, gate.UnderLease, "Switch a capture on or off, or have a trigger save one")
 	put.Errors = append(put.Errors, http.StatusNotFound)
 	huma.Register(a, put, s.putCapture)
 
 	pcapng := func(id, path, summary string) huma.Operation {
-		op := operation(id, http.MethodGet, path, access.Drive, reads, summary)
+		op := gate.Operation(id, http.MethodGet, path, access.Drive, gate.Reads, summary)
 		op.Description += " pcapng; each frame's fate is its comment, its first 216 bytes are kept."
 		op.Errors = append(op.Errors, http.StatusNotFound)
 		op.Responses = map[string]*huma.Response{"200": {Description: "A capture.",
@@ -153,8 +154,8 @@ func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*capture
 	if err != nil {
 		return nil, err
 	}
-	w := caller(ctx)
-	w.note.On, w.note.After = on("capture", name), in.Body
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = on("capture", name), in.Body
 	t := CaptureTrigger{}
 	if in.Body.Trigger != nil {
 		t = *in.Body.Trigger

@@ -10,6 +10,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/experiment"
 	"farlink/appliance/experiment/shelf"
@@ -60,28 +61,28 @@ type experimentReportInput struct {
 }
 
 func (s *Server) experimentOperations(a huma.API) {
-	huma.Register(a, operation("list-experiments", http.MethodGet, "/experiments", access.Read, reads, "All experiments, and those that come with farlink"),
+	huma.Register(a, gate.Operation("list-experiments", http.MethodGet, "/experiments", access.Read, gate.Reads, "All experiments, and those that come with farlink"),
 		func(context.Context, *struct{}) (*experimentsOutput, error) {
 			return &experimentsOutput{Experiments{s.shelf.List(), shippedExperiments()}}, nil
 		})
 
-	get := operation("get-experiment", http.MethodGet, "/experiments/{id}", access.Read, reads, "One experiment, and how far it is")
+	get := gate.Operation("get-experiment", http.MethodGet, "/experiments/{id}", access.Read, gate.Reads, "One experiment, and how far it is")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, func(_ context.Context, in *ExperimentInput) (*experimentOutput, error) {
 		state, err := s.shelf.Get(in.ID)
 		return &experimentOutput{state}, refuseExperiment(err)
 	})
 
-	put := operation("put-experiment", http.MethodPut, "/experiments/{id}", access.Drive, underLease, "Begin an experiment, go on with it, or stop it")
+	put := gate.Operation("put-experiment", http.MethodPut, "/experiments/{id}", access.Drive, gate.UnderLease, "Begin an experiment, go on with it, or stop it")
 	put.Description += " The box makes the traffic itself, between the hosts that the configuration gives the pair; it takes the lease in the caller's name, and puts everything back in the end. The same request twice is the same as once. Each cell is kept at once, so that one that was stopped, by whatever, goes on where it was."
 	put.Errors = append(put.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, put, s.putExperiment)
 
-	remove := operation("delete-experiment", http.MethodDelete, "/experiments/{id}", access.Drive, underLease, "Remove an experiment with all that it found")
+	remove := gate.Operation("delete-experiment", http.MethodDelete, "/experiments/{id}", access.Drive, gate.UnderLease, "Remove an experiment with all that it found")
 	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, remove, s.deleteExperiment)
 
-	report := operation("get-experiment-report", http.MethodGet, "/experiments/{id}/report", access.Read, reads, "What an experiment found, as a report")
+	report := gate.Operation("get-experiment-report", http.MethodGet, "/experiments/{id}/report", access.Read, gate.Reads, "What an experiment found, as a report")
 	report.Description += " It is there once the experiment has ended or was stopped."
 	report.Errors = get.Errors
 	report.Responses = map[string]*huma.Response{"200": {Description: "The report.", Content: map[string]*huma.MediaType{
@@ -119,10 +120,10 @@ func refuseExperiment(err error) error {
 }
 
 func (s *Server) putExperiment(ctx context.Context, in *putExperimentInput) (*experimentOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.After = "experiment "+in.ID, in.Body
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = "experiment "+in.ID, in.Body
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	if in.Body.Phase == string(shelf.Stopped) {
 		state, err := s.shelf.Stop(in.ID)
@@ -175,7 +176,7 @@ func (s *Server) place(pair string, by access.Caller) (p experiment.Place, err e
 }
 
 func (s *Server) deleteExperiment(ctx context.Context, in *ExperimentInput) (*struct{}, error) {
-	caller(ctx).note.On = "experiment " + in.ID
+	gate.Caller(ctx).Note.On = "experiment " + in.ID
 	return nil, refuseExperiment(s.shelf.Delete(in.ID))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/run"
 	"farlink/emulator/link"
@@ -28,12 +29,12 @@ type eventsInput struct {
 type eventsOutput struct{ Body []appliance.Event }
 
 func (s *Server) historyOperations(a huma.API) {
-	series := operation("get-series", http.MethodGet, "/series", access.Read, reads, "What was, in columns")
+	series := gate.Operation("get-series", http.MethodGet, "/series", access.Read, gate.Reads, "What was, in columns")
 	series.Description += " Tenths of a second for the last minute, seconds before."
 	series.Errors = append(series.Errors, http.StatusNotFound)
 	huma.Register(a, series, s.getSeries)
 
-	huma.Register(a, operation("list-events", http.MethodGet, "/events", access.Read, reads, "What happened, oldest first"),
+	huma.Register(a, gate.Operation("list-events", http.MethodGet, "/events", access.Read, gate.Reads, "What happened, oldest first"),
 		func(_ context.Context, in *eventsInput) (*eventsOutput, error) {
 			sub := s.Box.Subscribe(in.After)
 			defer sub.Close()

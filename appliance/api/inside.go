@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 )
 
 // inside calls the API from within the daemon, for somebody: with that
@@ -18,15 +19,6 @@ import (
 type inside struct {
 	*Server
 	by access.Caller
-}
-
-type insideKey struct{}
-
-// insider returns for whom the daemon calls itself. Nobody else can: the key
-// is not of the request but of its context.
-func insider(ctx context.Context) (access.Caller, bool) {
-	c, ok := ctx.Value(insideKey{}).(access.Caller)
-	return c, ok
 }
 
 // Call makes a request; the path begins behind /api/v1.
@@ -38,7 +30,7 @@ func (i inside) Call(ctx context.Context, method, path string, in, out any) erro
 			return err
 		}
 	}
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, insideKey{}, i.by), method, "http://localhost"+Base+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(gate.Inside(ctx, i.by), method, "http://localhost"+Base+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

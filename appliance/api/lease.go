@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/emulator/link"
 )
@@ -54,15 +55,15 @@ type releaseInput struct {
 }
 
 func (s *Server) leaseOperations(a huma.API) {
-	get := operation("get-lease", http.MethodGet, "/lease", access.Read, reads, "Who may drive the box")
+	get := gate.Operation("get-lease", http.MethodGet, "/lease", access.Read, gate.Reads, "Who may drive the box")
 	huma.Register(a, get, func(context.Context, *struct{}) (*leaseOutput, error) {
 		return &leaseOutput{http.StatusOK, s.leaseState()}, nil
 	})
-	put := operation("put-lease", http.MethodPut, "/lease", access.Drive, freely, "Take the lease, renew it, or wait for it")
+	put := gate.Operation("put-lease", http.MethodPut, "/lease", access.Drive, gate.Freely, "Take the lease, renew it, or wait for it")
 	put.Description += " 202 says that you wait, 423 that another holds it."
 	put.Errors = append(put.Errors, http.StatusLocked)
 	huma.Register(a, put, s.putLease)
-	remove := operation("delete-lease", http.MethodDelete, "/lease", access.Drive, freely, "Give the lease back, or the place in the queue")
+	remove := gate.Operation("delete-lease", http.MethodDelete, "/lease", access.Drive, gate.Freely, "Give the lease back, or the place in the queue")
 	remove.Errors = append(remove.Errors, http.StatusLocked)
 	huma.Register(a, remove, s.deleteLease)
 }
@@ -80,7 +81,7 @@ func (s *Server) leaseState() LeaseState {
 }
 
 func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
-	w := caller(ctx)
+	w := gate.Caller(ctx)
 	ttl := time.Duration(in.Body.TTL)
 	if ttl == 0 {
 		ttl = leaseUsual
@@ -94,8 +95,8 @@ func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, er
 	}
 	before := s.Desk.Look()
 	l, ok := s.Desk.Take(w.Name, in.Body.Purpose, ttl, in.Wait, in.Force)
-	w.note.On, w.note.Before, w.note.After = "lease", before.Holder, l.Holder
-	w.note.Forced = in.Force && before.Held() && before.Holder != w.Name
+	w.Note.On, w.Note.Before, w.Note.After = "lease", before.Holder, l.Holder
+	w.Note.Forced = in.Force && before.Held() && before.Holder != w.Name
 	switch {
 	case ok:
 		return &leaseOutput{http.StatusOK, s.leaseState()}, nil
@@ -106,14 +107,14 @@ func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, er
 }
 
 func (s *Server) deleteLease(ctx context.Context, in *releaseInput) (*leaseOutput, error) {
-	w := caller(ctx)
+	w := gate.Caller(ctx)
 	if in.Force && !w.May(access.Admin) {
 		return nil, problem.New(http.StatusForbidden, "giving back another's lease needs scope admin")
 	}
 	before := s.Desk.Look()
 	l, ok := s.Desk.Release(w.Name, in.Force)
-	w.note.On, w.note.Before, w.note.After = "lease", before.Holder, l.Holder
-	w.note.Forced = in.Force && before.Held() && before.Holder != w.Name
+	w.Note.On, w.Note.Before, w.Note.After = "lease", before.Holder, l.Holder
+	w.Note.Forced = in.Force && before.Held() && before.Holder != w.Name
 	if !ok && l.Held() {
 		return nil, problem.Leased(l)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -56,25 +57,25 @@ type disruptOutput struct {
 }
 
 func (s *Server) linkOperations(a huma.API) {
-	get := operation("get-link", http.MethodGet, "/link", access.Read, reads, "What was asked of a pair")
+	get := gate.Operation("get-link", http.MethodGet, "/link", access.Read, gate.Reads, "What was asked of a pair")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, s.getLink)
 
-	put := operation("put-link", http.MethodPut, "/link", access.Drive, underLease, "Ask something else of a pair, as a whole")
+	put := gate.Operation("put-link", http.MethodPut, "/link", access.Drive, gate.UnderLease, "Ask something else of a pair, as a whole")
 	put.Description += " Atomic: all of it takes effect between two frames, or nothing does."
 	put.Errors = append(put.Errors, http.StatusNotFound, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
 	huma.Register(a, put, s.putLink)
 
-	patch := operation("patch-link", http.MethodPatch, "/link", access.Drive, underLease, "Change some of what is asked of a pair")
+	patch := gate.Operation("patch-link", http.MethodPatch, "/link", access.Drive, gate.UnderLease, "Change some of what is asked of a pair")
 	patch.Errors = put.Errors
 	huma.Register(a, patch, s.patchLink)
 
-	events := operation("post-link-event", http.MethodPost, "/link/events", access.Drive, underLease, "Make something happen to a pair for a time")
+	events := gate.Operation("post-link-event", http.MethodPost, "/link/events", access.Drive, gate.UnderLease, "Make something happen to a pair for a time")
 	events.DefaultStatus = http.StatusAccepted
 	events.Errors = append(events.Errors, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable)
 	huma.Register(a, events, s.postLinkEvent)
 
-	reset := operation("post-reset", http.MethodPost, "/reset", access.Drive, underLease, "Put the box back to its boot state")
+	reset := gate.Operation("post-reset", http.MethodPost, "/reset", access.Drive, gate.UnderLease, "Put the box back to its boot state")
 	reset.Description += " Ends link events, frees the caller's lease; the first call of a test bench."
 	reset.DefaultStatus = http.StatusNoContent
 	huma.Register(a, reset, s.postReset)
@@ -109,10 +110,10 @@ func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Co
 	if in.IfMatch != "" && matches(in.IfMatch, version) {
 		in.IfMatch = version // of a list, the one that holds
 	}
-	w := caller(ctx)
-	w.note.On, w.note.Before = on("pair", in.Pair), before
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.Before = on("pair", in.Pair), before
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	// A client that hangs up must not leave half a change.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
@@ -121,7 +122,7 @@ func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Co
 	if err != nil {
 		return nil, problem.Refuse(err, "body")
 	}
-	w.note.After = done.Want
+	w.Note.After = done.Want
 	return &appliedOutput{ETag: quote(done.ETag), Body: done}, nil
 }
 
@@ -129,8 +130,8 @@ func (s *Server) change(ctx context.Context, in ChangeInput, ask func(context.Co
 func on(thing, name string) string { return strings.TrimSpace(thing + " " + name) }
 
 func (s *Server) postLinkEvent(ctx context.Context, in *disruptInput) (*disruptOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.After = on("pair", in.Pair), in.Body
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = on("pair", in.Pair), in.Body
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
 	d, err := s.Box.Disrupt(ctx, in.Pair, in.Body, w.Name)
@@ -141,7 +142,7 @@ func (s *Server) postLinkEvent(ctx context.Context, in *disruptInput) (*disruptO
 }
 
 func (s *Server) postReset(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	w := caller(ctx)
+	w := gate.Caller(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
 	if err := s.Box.Reset(ctx, w.Name); err != nil {

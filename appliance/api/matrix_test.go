@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -56,15 +57,15 @@ func TestMatrix(t *testing.T) {
 					b.server.Desk.Take(holder, "matrix", time.Minute, false, true)
 				}
 				want := ""
-				need, kind := op.Metadata[needKey].(access.Scope), op.Metadata[writeKey].(writes)
+				need, kind := op.Metadata[gate.NeedKey].(access.Scope), op.Metadata[gate.WriteKey].(gate.Writes)
 				switch {
 				case token.scope < need && token.scope == access.None:
 					want = "no-credentials"
 				case token.scope < need:
 					want = "scope"
-				case kind == underLease && holder == "somebody":
+				case kind == gate.UnderLease && holder == "somebody":
 					want = "leased"
-				case strings.HasSuffix(op.OperationID, "-lease") && kind != reads && holder == "somebody":
+				case strings.HasSuffix(op.OperationID, "-lease") && kind != gate.Reads && holder == "somebody":
 					want = "leased" // these say so themselves
 				}
 				got := refusal(t, b, op, token.secret)

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/pep/bundle"
 )
@@ -42,17 +43,17 @@ type patchMultipathInput struct {
 }
 
 func (s *Server) multipathOperations(a huma.API) {
-	get := operation("get-multipath", http.MethodGet, "/multipath", access.Read, reads, "The paths that are held together, and what is carried over them")
+	get := gate.Operation("get-multipath", http.MethodGet, "/multipath", access.Read, gate.Reads, "The paths that are held together, and what is carried over them")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, s.getMultipath)
 
-	put := operation("put-multipath", http.MethodPut, "/multipath", access.Drive, underLease, "Ask something else of the bundle of paths, as a whole")
+	put := gate.Operation("put-multipath", http.MethodPut, "/multipath", access.Drive, gate.UnderLease, "Ask something else of the bundle of paths, as a whole")
 	put.Description += " All of it takes effect, or nothing; it holds for new connections, those that are go on as they began."
 	put.Errors = append(put.Errors, http.StatusNotFound, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
 	put.SkipValidateBody = true // the box says all that is wrong
 	huma.Register(a, put, s.putMultipath)
 
-	patch := operation("patch-multipath", http.MethodPatch, "/multipath", access.Drive, underLease, "Change some of what is asked of the bundle of paths")
+	patch := gate.Operation("patch-multipath", http.MethodPatch, "/multipath", access.Drive, gate.UnderLease, "Change some of what is asked of the bundle of paths")
 	patch.Description += " All of it takes effect, or nothing; it holds for new connections, those that are go on as they began."
 	patch.Errors = put.Errors
 	huma.Register(a, patch, s.patchMultipath)
@@ -91,15 +92,15 @@ func (s *Server) changeMultipath(ctx context.Context, in MultipathInput, ask fun
 	if in.IfMatch != "" && matches(in.IfMatch, before.ETag) {
 		in.IfMatch = before.ETag
 	}
-	w := caller(ctx)
-	w.note.On, w.note.Before = "multipath", before.Want
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.Before = "multipath", before.Want
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	done, err := ask(appliance.Options{IfMatch: strings.Trim(in.IfMatch, `"`), DryRun: in.DryRun, By: w.Name})
 	if err != nil {
 		return nil, problem.Refuse(err, "body")
 	}
-	w.note.After = done.Want
+	w.Note.After = done.Want
 	return &multipathOutput{ETag: quote(done.ETag), Body: done}, nil
 }

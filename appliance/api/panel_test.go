@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/appliance"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/door"
 	"farlink/ui/chromium"
 )
@@ -27,7 +28,7 @@ func TestPanel(t *testing.T) {
 	web.Click("Claim this box")
 	web.Text("EMULATING")
 	web.Text("qirse-sat")
-	if got := web.Do("document.cookie"); strings.Contains(got, sessionCookie) {
+	if got := web.Do("document.cookie"); strings.Contains(got, gate.SessionCookie) {
 		t.Errorf("a script can read the session: %s", got)
 	}
 

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -51,21 +52,21 @@ type flowsOutput struct {
 }
 
 func (s *Server) pepOperations(a huma.API) {
-	get := operation("get-pep", http.MethodGet, "/pep", access.Read, reads, "The proxies of a pair")
+	get := gate.Operation("get-pep", http.MethodGet, "/pep", access.Read, gate.Reads, "The proxies of a pair")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, s.getPEP)
 
-	put := operation("put-pep", http.MethodPut, "/pep", access.Drive, underLease, "Ask something else of a pair's proxies, as a whole")
+	put := gate.Operation("put-pep", http.MethodPut, "/pep", access.Drive, gate.UnderLease, "Ask something else of a pair's proxies, as a whole")
 	put.Description += " Connections that are split go on when rules and legs change; they end when proxies come or go."
 	put.Errors = append(put.Errors, http.StatusNotFound, http.StatusPreconditionFailed, http.StatusServiceUnavailable)
 	put.SkipValidateBody = true // the box says all that is wrong
 	huma.Register(a, put, s.putPEP)
 
-	patch := operation("patch-pep", http.MethodPatch, "/pep", access.Drive, underLease, "Change some of what is asked of a pair's proxies")
+	patch := gate.Operation("patch-pep", http.MethodPatch, "/pep", access.Drive, gate.UnderLease, "Change some of what is asked of a pair's proxies")
 	patch.Errors = put.Errors
 	huma.Register(a, patch, s.patchPEP)
 
-	flows := operation("get-flows", http.MethodGet, "/flows", access.Read, reads, "The split connections of a pair")
+	flows := gate.Operation("get-flows", http.MethodGet, "/flows", access.Read, gate.Reads, "The split connections of a pair")
 	flows.Errors = append(flows.Errors, http.StatusNotFound)
 	huma.Register(a, flows, s.getFlows)
 }
@@ -103,10 +104,10 @@ func (s *Server) changePEP(ctx context.Context, in PEPInput, ask func(context.Co
 	if in.IfMatch != "" && matches(in.IfMatch, before.ETag) {
 		in.IfMatch = before.ETag
 	}
-	w := caller(ctx)
-	w.note.On, w.note.Before = on("pep", in.Pair), before.Want
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.Before = on("pep", in.Pair), before.Want
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
@@ -114,7 +115,7 @@ func (s *Server) changePEP(ctx context.Context, in PEPInput, ask func(context.Co
 	if err != nil {
 		return nil, problem.Refuse(err, "body")
 	}
-	w.note.After = done.Want
+	w.Note.After = done.Want
 	return &pepOutput{ETag: quote(done.ETag), Body: done}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/preview"
 	"farlink/emulator/link"
@@ -25,7 +26,7 @@ type previewInput struct {
 }
 
 func (s *Server) previewOperations(a huma.API) {
-	op := operation("post-preview", http.MethodPost, "/preview", access.Read, reads, "What a profile does, in virtual time, as a figure")
+	op := gate.Operation("post-preview", http.MethodPost, "/preview", access.Read, gate.Reads, "What a profile does, in virtual time, as a figure")
 	op.Description += " A bulk transfer each way and a ping run over the link of the document; nothing is applied. SVG."
 	op.Responses = map[string]*huma.Response{"200": {Description: "The figure.", Content: map[string]*huma.MediaType{"image/svg+xml": text}}}
 	op.Errors = append(op.Errors, http.StatusTooManyRequests)

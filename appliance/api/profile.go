@@ -10,6 +10,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -52,13 +53,13 @@ type profileOutput struct {
 }
 
 func (s *Server) profileOperations(a huma.API) {
-	huma.Register(a, operation("list-profiles", http.MethodGet, "/profiles", access.Read, reads, "All profiles, by name"),
+	huma.Register(a, gate.Operation("list-profiles", http.MethodGet, "/profiles", access.Read, gate.Reads, "All profiles, by name"),
 		func(context.Context, *struct{}) (*profilesOutput, error) {
 			all, err := s.Box.Profiles()
 			return &profilesOutput{Body: all}, err
 		})
 
-	get := operation("get-profile", http.MethodGet, "/profiles/{name}", access.Read, reads, "One profile")
+	get := gate.Operation("get-profile", http.MethodGet, "/profiles/{name}", access.Read, gate.Reads, "One profile")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	get.Responses = map[string]*huma.Response{"200": {
 		Description: "The profile, or with Accept: application/toml its document alone.",
@@ -69,12 +70,12 @@ func (s *Server) profileOperations(a huma.API) {
 		}}}
 	huma.Register(a, get, s.getProfile)
 
-	put := operation("put-profile", http.MethodPut, "/profiles/{name}", access.Drive, underLease, "Store a profile of your own")
+	put := gate.Operation("put-profile", http.MethodPut, "/profiles/{name}", access.Drive, gate.UnderLease, "Store a profile of your own")
 	put.Description += " Every problem of the document is reported at once. Shipped profiles are read-only."
 	put.Errors = append(put.Errors, http.StatusConflict, http.StatusUnsupportedMediaType)
 	huma.Register(a, put, s.putProfile)
 
-	remove := operation("delete-profile", http.MethodDelete, "/profiles/{name}", access.Drive, underLease, "Remove a profile of your own")
+	remove := gate.Operation("delete-profile", http.MethodDelete, "/profiles/{name}", access.Drive, gate.UnderLease, "Remove a profile of your own")
 	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, remove, s.deleteProfile)
 }
@@ -120,27 +121,27 @@ func (s *Server) putProfile(ctx context.Context, in *putProfileInput) (*profileO
 	if media = strings.ToLower(strings.TrimSpace(media)); media != typeTOML && media != typeJSON {
 		return nil, problem.New(http.StatusUnsupportedMediaType, "")
 	}
-	w := caller(ctx)
-	w.note.On = "profile " + in.Name
+	w := gate.Caller(ctx)
+	w.Note.On = "profile " + in.Name
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	if old, _, err := s.profile(in.Name); err == nil {
-		w.note.Before = old.Hash
+		w.Note.Before = old.Hash
 	}
 	info, err := s.Box.PutProfile(in.Name, in.RawBody, media == typeJSON, appliance.Options{By: w.Name, DryRun: in.DryRun})
 	if err != nil {
 		return nil, problem.Refuse(err, "body")
 	}
-	w.note.After = info.Hash
+	w.Note.After = info.Hash
 	return &profileOutput{ETag: quote(info.Hash), Body: info}, nil
 }
 
 func (s *Server) deleteProfile(ctx context.Context, in *ProfileInput) (*struct{}, error) {
-	w := caller(ctx)
-	w.note.On = "profile " + in.Name
+	w := gate.Caller(ctx)
+	w.Note.On = "profile " + in.Name
 	if old, _, err := s.profile(in.Name); err == nil {
-		w.note.Before = old.Hash
+		w.Note.Before = old.Hash
 	}
 	return nil, problem.Refuse(s.Box.DeleteProfile(in.Name, appliance.Options{By: w.Name}), "path.name")
 }

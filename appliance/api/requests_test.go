@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -59,7 +60,7 @@ var requests = []request{
 	{name: "unknown profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirs"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
 	{name: "all problems of an inline profile", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline":"[down.queue]\nrate = \"8 Mb\"\nnonsense = 1\n"}`, status: 422, kind: "invalid", has: []string{"body.inline.down.queue.rate:2:1", "body.inline.down.queue.nonsense:3:1"}},
 	{name: "tables without end", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline":"x=` + strings.Repeat("{a=", 100_000) + `"}`, status: 422, kind: "invalid", has: []string{"at most 32 levels"}},
-	{name: "a name without end", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"` + strings.Repeat("x", bodyMost-100) + `"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
+	{name: "a name without end", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"` + strings.Repeat("x", gate.BodyMost-100) + `"}`, status: 422, kind: "invalid", has: []string{"body.profile"}},
 	{name: "unknown key", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profil":"clear"}`, status: 422, kind: "invalid", has: []string{"body.profil"}},
 	{name: "wrong types", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":7,"seed":"x"}`, status: 422, kind: "invalid", has: []string{"body.profile", "body.seed"}},
 	{name: "all problems of a want", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"geo/qirs","mode":"fast"}`, status: 422, kind: "invalid", has: []string{"body.mode", "body.profile", "geo/qirse-"}},
@@ -71,7 +72,7 @@ var requests = []request{
 	{name: "a number without end", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":{"down":{"loss":{"probability":1e999}}}}`, status: 400, kind: "bad-request", has: []string{"1e999, want a number"}},
 	{name: "a count without end", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"1s","up":"1s","count":1e99}`, status: 422, kind: "invalid", has: []string{"count: got 1e99, want a whole number"}},
 	{name: "no body", token: driveToken, method: "PUT", path: "/api/v1/link", status: 400, kind: "bad-request"},
-	{name: "huge body", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline": "` + strings.Repeat("x", bodyMost) + `"}`, status: 413, kind: "too-large"},
+	{name: "huge body", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline": "` + strings.Repeat("x", gate.BodyMost) + `"}`, status: 413, kind: "too-large"},
 	{name: "wrong media type", token: driveToken, method: "PUT", path: "/api/v1/link", body: "profile=clear", head: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, kind: "media-type", has: []string{"--json"}},
 	{name: "unknown query", token: driveToken, method: "PUT", path: "/api/v1/link?dryrun=true", body: `{"profile":"clear"}`, status: 422, kind: "invalid", has: []string{"query.dryrun"}},
 

@@ -13,6 +13,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/run"
 )
@@ -64,31 +65,31 @@ type reportInput struct {
 }
 
 func (s *Server) runOperations(a huma.API) {
-	huma.Register(a, operation("list-runs", http.MethodGet, "/runs", access.Read, reads, "All runs, the newest first"),
+	huma.Register(a, gate.Operation("list-runs", http.MethodGet, "/runs", access.Read, gate.Reads, "All runs, the newest first"),
 		func(context.Context, *struct{}) (*runsOutput, error) { return &runsOutput{s.runs.List()}, nil })
 
-	get := operation("get-run", http.MethodGet, "/runs/{id}", access.Read, reads, "One run")
+	get := gate.Operation("get-run", http.MethodGet, "/runs/{id}", access.Read, gate.Reads, "One run")
 	get.Errors = append(get.Errors, http.StatusNotFound)
 	huma.Register(a, get, func(_ context.Context, in *RunInput) (*runOutput, error) {
 		r, err := s.runs.Get(in.ID)
 		return &runOutput{r}, refuseRun(err)
 	})
 
-	put := operation("put-run", http.MethodPut, "/runs/{id}", access.Drive, underLease, "Begin a run, or end it")
+	put := gate.Operation("put-run", http.MethodPut, "/runs/{id}", access.Drive, gate.UnderLease, "Begin a run, or end it")
 	put.Description += " A run keeps samples, marks, events and the worst verdict of a pair; the same request twice is the same as once."
 	put.Errors = append(put.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, put, s.putRun)
 
-	remove := operation("delete-run", http.MethodDelete, "/runs/{id}", access.Drive, underLease, "Remove a run that has ended")
+	remove := gate.Operation("delete-run", http.MethodDelete, "/runs/{id}", access.Drive, gate.UnderLease, "Remove a run that has ended")
 	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, remove, s.deleteRun)
 
-	mark := operation("post-mark", http.MethodPost, "/runs/{id}/marks", access.Drive, underLease, "Put a mark into a run that goes on")
+	mark := gate.Operation("post-mark", http.MethodPost, "/runs/{id}/marks", access.Drive, gate.UnderLease, "Put a mark into a run that goes on")
 	mark.DefaultStatus = http.StatusCreated
 	mark.Errors = append(mark.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, mark, s.postMark)
 
-	series := operation("get-run-series", http.MethodGet, "/runs/{id}/series", access.Read, reads, "The samples of a run, in columns")
+	series := gate.Operation("get-run-series", http.MethodGet, "/runs/{id}/series", access.Read, gate.Reads, "The samples of a run, in columns")
 	series.Description += " Tenths of a second for the first ten minutes, then seconds."
 	series.Errors = get.Errors
 	huma.Register(a, series, func(_ context.Context, in *RunInput) (*seriesOutput, error) {
@@ -96,13 +97,13 @@ func (s *Server) runOperations(a huma.API) {
 		return &seriesOutput{run.Columns(r.Pair, samples)}, err
 	})
 
-	report := operation("get-run-report", http.MethodGet, "/runs/{id}/report", access.Read, reads, "A run as a report")
+	report := gate.Operation("get-run-report", http.MethodGet, "/runs/{id}/report", access.Read, gate.Reads, "A run as a report")
 	report.Errors = get.Errors
 	report.Responses = map[string]*huma.Response{"200": {Description: "The report.", Content: map[string]*huma.MediaType{
 		"text/html": text, "text/csv": text, "application/xml": text, typeJSON: {Schema: schemaOf[run.Run](a)}}}}
 	huma.Register(a, report, s.getReport)
 
-	pcap := operation("get-run-pcap", http.MethodGet, "/runs/{id}/pcap", access.Drive, reads, "The last 30 s of a run with fates, as pcapng")
+	pcap := gate.Operation("get-run-pcap", http.MethodGet, "/runs/{id}/pcap", access.Drive, gate.Reads, "The last 30 s of a run with fates, as pcapng")
 	pcap.Errors = get.Errors
 	pcap.Responses = map[string]*huma.Response{"200": {Description: "A capture.", Content: map[string]*huma.MediaType{typePcapng: binary}}}
 	huma.Register(a, pcap, s.getRunPcap)
@@ -128,8 +129,8 @@ func refuseRun(err error) error {
 }
 
 func (s *Server) putRun(ctx context.Context, in *putRunInput) (*runOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.After = "run "+in.ID, in.Body
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = "run "+in.ID, in.Body
 	if in.Body.Phase == string(run.Stopped) {
 		return s.stopRun(in.ID)
 	}
@@ -188,13 +189,13 @@ func keep(path string, write func(*os.File) error) error {
 }
 
 func (s *Server) deleteRun(ctx context.Context, in *RunInput) (*struct{}, error) {
-	caller(ctx).note.On = "run " + in.ID
+	gate.Caller(ctx).Note.On = "run " + in.ID
 	return nil, refuseRun(s.runs.Delete(in.ID))
 }
 
 func (s *Server) postMark(ctx context.Context, in *markInput) (*markOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.After = "run "+in.ID, in.Body.Text
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = "run "+in.ID, in.Body.Text
 	m, err := s.runs.Mark(in.ID, in.Body.Text, w.Name)
 	if err != nil {
 		return nil, refuseRun(err)

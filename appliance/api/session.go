@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 )
 
@@ -50,21 +51,21 @@ type logoutOutput struct {
 }
 
 func (s *Server) sessionOperations(a huma.API) {
-	huma.Register(a, operation("get-session", http.MethodGet, "/session", access.None, reads, "Who you are to the box"), s.getSession)
+	huma.Register(a, gate.Operation("get-session", http.MethodGet, "/session", access.None, gate.Reads, "Who you are to the box"), s.getSession)
 
-	login := operation("post-session", http.MethodPost, "/session", access.None, freely, "Log a browser in")
+	login := gate.Operation("post-session", http.MethodPost, "/session", access.None, gate.Freely, "Log a browser in")
 	login.Errors = append(login.Errors, http.StatusUnauthorized, http.StatusTooManyRequests)
 	huma.Register(a, login, s.login)
 
-	claim := operation("post-claim", http.MethodPost, "/claim", access.None, freely, "Set the password of a new box")
+	claim := gate.Operation("post-claim", http.MethodPost, "/claim", access.None, gate.Freely, "Set the password of a new box")
 	claim.Errors = append(claim.Errors, http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests)
 	huma.Register(a, claim, s.claim)
 
-	huma.Register(a, operation("delete-session", http.MethodDelete, "/session", access.None, freely, "Log a browser out"), s.logout)
+	huma.Register(a, gate.Operation("delete-session", http.MethodDelete, "/session", access.None, gate.Freely, "Log a browser out"), s.logout)
 }
 
 func (s *Server) getSession(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
-	return &sessionOutput{s.sessionState(caller(ctx).Caller)}, nil
+	return &sessionOutput{s.sessionState(gate.Caller(ctx).Caller)}, nil
 }
 
 func (s *Server) sessionState(c access.Caller) SessionState {
@@ -72,8 +73,8 @@ func (s *Server) sessionState(c access.Caller) SessionState {
 }
 
 func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
-	w := caller(ctx)
-	w.note.On = "session"
+	w := gate.Caller(ctx)
+	w.Note.On = "session"
 	var secret string
 	var c access.Caller
 	var err error
@@ -86,7 +87,7 @@ func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error
 		return nil, turnAway(err)
 	}
 	w.Name = c.Name
-	return &loginOutput{SetCookie: s.cookie(w.cookie, secret), Body: s.sessionState(c)}, nil
+	return &loginOutput{SetCookie: s.cookie(w.Cookie, secret), Body: s.sessionState(c)}, nil
 }
 
 // cookie carries a session; without a secret it ends one.
@@ -125,8 +126,8 @@ func turnAway(err error) error {
 }
 
 func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {
-	w := caller(ctx)
-	w.note.On = "password"
+	w := gate.Caller(ctx)
+	w.Note.On = "password"
 	if err := s.Keys.Claim(in.Body.Code, in.Body.Password, w.From); err != nil {
 		return nil, turnAway(err)
 	}
@@ -135,7 +136,7 @@ func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error
 }
 
 func (s *Server) logout(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
-	w := caller(ctx)
-	s.Keys.Logout(w.session)
-	return &logoutOutput{SetCookie: s.cookie(w.cookie, "")}, nil
+	w := gate.Caller(ctx)
+	s.Keys.Logout(w.Session)
+	return &logoutOutput{SetCookie: s.cookie(w.Cookie, "")}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/door"
 )
@@ -37,33 +38,33 @@ type settingsInput struct {
 type certificateInput struct{ Body CertificateWish }
 
 func (s *Server) settingsOperations(a huma.API) {
-	huma.Register(a, operation("get-settings", http.MethodGet, "/settings", access.Admin, reads, "Where and how the API is served"),
+	huma.Register(a, gate.Operation("get-settings", http.MethodGet, "/settings", access.Admin, gate.Reads, "Where and how the API is served"),
 		func(context.Context, *struct{}) (*settingsOutput, error) { return &settingsOutput{s.Door.Look()}, nil })
 
-	patch := operation("patch-settings", http.MethodPatch, "/settings", access.Admin, freely, "Change where and how the API is served")
+	patch := gate.Operation("patch-settings", http.MethodPatch, "/settings", access.Admin, gate.Freely, "Change where and how the API is served")
 	patch.Description += " In force at once, and kept in the state directory, where it goes before the configuration. A new address or TLS is on trial: unless somebody with scope admin comes in there within a minute, it goes back."
 	patch.Errors = append(patch.Errors, http.StatusConflict)
 	huma.Register(a, patch, s.patchSettings)
 
-	reset := operation("delete-settings", http.MethodDelete, "/settings", access.Admin, freely, "Serve the API as the configuration says")
+	reset := gate.Operation("delete-settings", http.MethodDelete, "/settings", access.Admin, gate.Freely, "Serve the API as the configuration says")
 	reset.Errors = patch.Errors
 	huma.Register(a, reset, s.resetSettings)
 
-	huma.Register(a, operation("put-certificate", http.MethodPut, "/settings/certificate", access.Admin, freely, "Upload a certificate for TLS own"),
+	huma.Register(a, gate.Operation("put-certificate", http.MethodPut, "/settings/certificate", access.Admin, gate.Freely, "Upload a certificate for TLS own"),
 		s.putCertificate)
 }
 
 func (s *Server) patchSettings(ctx context.Context, in *settingsInput) (*settingsOutput, error) {
-	w := caller(ctx)
+	w := gate.Caller(ctx)
 	was := s.Door.Look().Settings
 	want := was
 	lay(&want.Listen, in.Body.Listen)
 	lay(&want.AllowedHosts, in.Body.AllowedHosts)
 	lay(&want.Open, in.Body.Open)
 	lay(&want.TLS, in.Body.TLS)
-	w.note.On, w.note.Before, w.note.After = "settings", was, want
+	w.Note.On, w.Note.Before, w.Note.After = "settings", was, want
 	if in.DryRun {
-		w.note.What = dryRun
+		w.Note.What = gate.DryRun
 	}
 	state, err := s.Door.Move(want, in.DryRun)
 	return &settingsOutput{state}, refuseSettings(err)
@@ -77,18 +78,18 @@ func lay[T any](over, given *T) {
 }
 
 func (s *Server) resetSettings(ctx context.Context, _ *struct{}) (*settingsOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.Before = "settings", s.Door.Look().Settings
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.Before = "settings", s.Door.Look().Settings
 	state, err := s.Door.Reset()
-	w.note.After = state.Settings
+	w.Note.After = state.Settings
 	return &settingsOutput{state}, refuseSettings(err)
 }
 
 func (s *Server) putCertificate(ctx context.Context, in *certificateInput) (*settingsOutput, error) {
-	w := caller(ctx)
-	w.note.On = "certificate"
+	w := gate.Caller(ctx)
+	w.Note.On = "certificate"
 	if c := s.Door.Look().Certificate; c != nil {
-		w.note.Before = c.Fingerprint
+		w.Note.Before = c.Fingerprint
 	}
 	state, err := s.Door.Upload(in.Body.Certificate, in.Body.Key)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Server) putCertificate(ctx context.Context, in *certificateInput) (*set
 		}
 		return nil, refuseSettings(err)
 	}
-	w.note.After = state.Certificate.Fingerprint
+	w.Note.After = state.Certificate.Fingerprint
 	return &settingsOutput{state}, nil
 }
 

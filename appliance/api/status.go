@@ -16,6 +16,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 )
 
 // Status is the whole state of the box with the lease.
@@ -24,9 +25,6 @@ type Status struct {
 	Lease LeaseState `json:"lease"`
 	Runs  []RunBrief `json:"runs" doc:"The runs that go on."`
 }
-
-// pollMost is the longest that a long poll may wait.
-const pollMost = 60 * time.Second
 
 type statusInput struct {
 	Prefer      string `header:"Prefer" doc:"wait=SECONDS holds the answer back until the state differs from If-None-Match, at most 60." example:"wait=10"`
@@ -40,9 +38,9 @@ type statusOutput struct {
 }
 
 func (s *Server) statusOperations(a huma.API) {
-	op := operation("get-status", http.MethodGet, "/status", access.Read, reads, "The whole state in one document")
+	op := gate.Operation("get-status", http.MethodGet, "/status", access.Read, gate.Reads, "The whole state in one document")
 	op.Description += " With Prefer: wait and If-None-Match it answers when the state changes (long poll), or 304."
-	op.Metadata[longKey] = true
+	op.Metadata[gate.LongKey] = true
 	huma.Register(a, op, s.getStatus)
 }
 
@@ -123,7 +121,7 @@ func waitOf(prefer string) (time.Duration, bool) {
 		if err != nil || n < 0 {
 			continue
 		}
-		return min(time.Duration(min(n, 3600))*time.Second, pollMost), true
+		return min(time.Duration(min(n, 3600))*time.Second, gate.PollMost), true
 	}
 	return 0, false
 }

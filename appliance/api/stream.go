@@ -13,6 +13,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/experiment/shelf"
 	"farlink/appliance/run"
@@ -33,7 +34,7 @@ type streamInput struct {
 }
 
 func (s *Server) streamOperations(a huma.API) {
-	op := operation("stream", http.MethodGet, "/stream", access.Read, reads, "What happens, as server-sent events")
+	op := gate.Operation("stream", http.MethodGet, "/stream", access.Read, gate.Reads, "What happens, as server-sent events")
 	op.Description += " First hello with the state, then sample ten times a second, state when it changes, event when something happens, mark when one is put into a run, capture when a trigger saved one, experiment when one of its cells begins or ends. Ids begin at 1. A client that falls six seconds behind is dropped."
 	op.Errors = append(op.Errors, http.StatusServiceUnavailable)
 	op.Responses = map[string]*huma.Response{"200": {
@@ -46,7 +47,7 @@ func (s *Server) streamOperations(a huma.API) {
 				messageSchema[CaptureSaved](a, "capture"), messageSchema[MarkSaid](a, "mark"),
 				messageSchema[shelf.ExperimentState](a, "experiment"),
 			}}}}}}}
-	op.Metadata[longKey] = true
+	op.Metadata[gate.LongKey] = true
 	huma.Register(a, op, s.stream)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"farlink/appliance/access"
+	"farlink/appliance/api/gate"
 )
 
 // TokenWish asks for a token.
@@ -42,26 +43,26 @@ type auditInput struct {
 type auditOutput struct{ Body []access.Entry }
 
 func (s *Server) tokenOperations(a huma.API) {
-	huma.Register(a, operation("list-tokens", http.MethodGet, "/tokens", access.Admin, reads, "All tokens, without their secrets"),
+	huma.Register(a, gate.Operation("list-tokens", http.MethodGet, "/tokens", access.Admin, gate.Reads, "All tokens, without their secrets"),
 		func(context.Context, *struct{}) (*tokensOutput, error) { return &tokensOutput{s.Keys.Tokens()}, nil })
 
-	put := operation("put-token", http.MethodPut, "/tokens/{name}", access.Admin, freely, "Make a token, in place of one of the same name")
+	put := gate.Operation("put-token", http.MethodPut, "/tokens/{name}", access.Admin, gate.Freely, "Make a token, in place of one of the same name")
 	put.Errors = append(put.Errors, http.StatusConflict)
 	huma.Register(a, put, s.putToken)
 
-	remove := operation("delete-token", http.MethodDelete, "/tokens/{name}", access.Admin, freely, "End a token and its sessions")
+	remove := gate.Operation("delete-token", http.MethodDelete, "/tokens/{name}", access.Admin, gate.Freely, "End a token and its sessions")
 	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
 	huma.Register(a, remove, s.deleteToken)
 
-	huma.Register(a, operation("get-audit", http.MethodGet, "/audit", access.Read, reads, "Who wrote what, oldest first"),
+	huma.Register(a, gate.Operation("get-audit", http.MethodGet, "/audit", access.Read, gate.Reads, "Who wrote what, oldest first"),
 		func(_ context.Context, in *auditInput) (*auditOutput, error) {
 			return &auditOutput{s.Audit.Tail(in.After, in.Limit)}, nil
 		})
 }
 
 func (s *Server) putToken(ctx context.Context, in *putTokenInput) (*newTokenOutput, error) {
-	w := caller(ctx)
-	w.note.On, w.note.After = "token "+in.Name, in.Body
+	w := gate.Caller(ctx)
+	w.Note.On, w.Note.After = "token "+in.Name, in.Body
 	secret, t, err := s.Keys.Mint(in.Name, in.Body.Scope)
 	if err != nil {
 		return nil, turnAway(err)
@@ -70,8 +71,8 @@ func (s *Server) putToken(ctx context.Context, in *putTokenInput) (*newTokenOutp
 }
 
 func (s *Server) deleteToken(ctx context.Context, in *TokenInput) (*struct{}, error) {
-	w := caller(ctx)
-	w.note.On = "token " + in.Name
+	w := gate.Caller(ctx)
+	w.Note.On = "token " + in.Name
 	if err := s.Keys.Revoke(in.Name); err != nil {
 		return nil, turnAway(err)
 	}

@@ -145,7 +145,7 @@ func place(at string, p appliance.Problem) string {
 }
 
 // Leased is the problem of a write while somebody else holds the lease.
-func Leased(l access.Lease) error {
+func Leased(l access.Lease) *huma.ErrorModel {
 	until := l.Until.UTC().Format(time.RFC3339)
 	p := New(http.StatusLocked, fmt.Sprintf("%s holds the lease until %s (%s)", l.Holder, until, l.Purpose),
 		&huma.ErrorDetail{Location: "lease.holder", Message: "holds the lease", Value: l.Holder},

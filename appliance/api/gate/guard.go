@@ -1,4 +1,4 @@
-package api
+package gate
 
 import (
 	"fmt"
@@ -26,16 +26,16 @@ var headers = map[string]string{
 	"X-Frame-Options":              "DENY",
 }
 
-// guard stands before the router: it refuses what no operation should see.
-func (s *Server) guard(next http.Handler) http.Handler {
+// Guard stands before the router: it refuses what no operation should see.
+func (g *Gate) Guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	own := ownNames()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer s.rescue(w, r)
+		defer g.rescue(w, r)
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if !hostAllowed(slices.Concat(own, names(s.Door.Allowed())), r.Host) {
+		if !hostAllowed(slices.Concat(own, names(g.Door.Allowed())), r.Host) {
 			problem.Write(w, problem.New(http.StatusMisdirectedRequest, fmt.Sprintf(
 				"the box is not called %q; add the name to allowed_hosts, in the settings or in the configuration", r.Host)))
 			return
@@ -44,13 +44,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			problem.Write(w, problem.Named("origin", http.StatusForbidden, "a page of another origin must not do this: "+err.Error()))
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, bodyMost)
+		r.Body = http.MaxBytesReader(w, r.Body, BodyMost)
 		next.ServeHTTP(w, slashes(r))
 	})
 }
 
 // rescue turns a panic into a problem; the stack goes to the log.
-func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
+func (g *Gate) rescue(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -58,7 +58,7 @@ func (s *Server) rescue(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	g.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 	problem.Write(w, problem.New(http.StatusInternalServerError, "the box met a bug of its own; its log says more"))
 }
 
