@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
+	"farlink/pep/relay"
 )
 
 // below are behaviours that show under TCP: frames, headers, and the errors
@@ -229,7 +230,7 @@ func callsBack(x *trial) string {
 		return err.Error()
 	}
 	port := 42000 + x.seen
-	first := x.to(l, port, nil, func(c, s *net.TCPConn) string { w := say(c, s, "ping"); abort(c); return w + end(s) })
+	first := x.to(l, port, nil, func(c, s *net.TCPConn) string { w := say(c, s, "ping"); relay.Abort(c); return w + end(s) })
 	back := *x
 	back.a, back.b = x.b, x.a
 	from := l.Addr().(*net.TCPAddr).Port

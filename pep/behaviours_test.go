@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"farlink/pep/relay"
 )
 
 // behaviours are what TestTransparency tries.
@@ -55,8 +57,8 @@ var behaviours = []behaviour{
 	}},
 	{"the client closes", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { c.Close(); return end(s) }) }},
 	{"the server closes", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { s.Close(); return end(c) }) }},
-	{"the client resets (SO_LINGER 0)", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { abort(c); return end(s) }) }},
-	{"the server resets (SO_LINGER 0)", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { abort(s); return end(c) }) }},
+	{"the client resets (SO_LINGER 0)", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { relay.Abort(c); return end(s) }) }},
+	{"the server resets (SO_LINGER 0)", func(x *trial) string { return x.with(func(c, s *net.TCPConn) string { relay.Abort(s); return end(c) }) }},
 	{"the client resets behind bytes that are acknowledged", func(x *trial) string { return x.with(lastWords) }},
 	{"the server resets behind bytes that are acknowledged", func(x *trial) string {
 		return x.with(func(c, s *net.TCPConn) string { return lastWords(s, c) })
@@ -67,13 +69,13 @@ var behaviours = []behaviour{
 		return x.with(func(c, s *net.TCPConn) string {
 			c.CloseWrite()
 			e := end(s)
-			abort(c)
+			relay.Abort(c)
 			time.Sleep(50 * time.Millisecond)
 			return e + writes(s)
 		})
 	}},
 	{"writing to an end that has reset", func(x *trial) string {
-		return x.with(func(c, s *net.TCPConn) string { abort(c); return end(s) + writes(s) })
+		return x.with(func(c, s *net.TCPConn) string { relay.Abort(c); return end(s) + writes(s) })
 	}},
 	{"linger with bytes unsent", func(x *trial) string {
 		return x.with(func(c, s *net.TCPConn) string {
@@ -148,16 +150,16 @@ var behaviours = []behaviour{
 	{"the same client port again, client reset", func(x *trial) string { return x.again(true) }},
 	{"timestamps, SACK, window scale", func(x *trial) string {
 		return x.with(func(c, s *net.TCPConn) string {
-			return fmt.Sprintf("%03b %03b", tcpInfo(c).Options&7, tcpInfo(s).Options&7)
+			return fmt.Sprintf("%03b %03b", relay.Info(c).Options&7, relay.Info(s).Options&7)
 		})
 	}},
 	{"ECN", func(x *trial) string {
 		return x.with(func(c, s *net.TCPConn) string {
-			return fmt.Sprint(tcpInfo(c).Options&8 != 0, tcpInfo(s).Options&8 != 0)
+			return fmt.Sprint(relay.Info(c).Options&8 != 0, relay.Info(s).Options&8 != 0)
 		})
 	}},
 	{"segment size", func(x *trial) string {
-		return x.with(func(c, s *net.TCPConn) string { return fmt.Sprint(tcpInfo(c).Snd_mss, tcpInfo(s).Snd_mss) })
+		return x.with(func(c, s *net.TCPConn) string { return fmt.Sprint(relay.Info(c).Snd_mss, relay.Info(s).Snd_mss) })
 	}},
 	{"a client with small segments (TCP_MAXSEG 536)", func(x *trial) string {
 		small := func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG, 536) }
@@ -380,7 +382,7 @@ func lastWords(from, to *net.TCPConn) string {
 	}
 	got := make([]byte, 33000)
 	io.ReadFull(to, got[:32000])
-	abort(from)
+	relay.Abort(from)
 	n, err := io.ReadFull(to, got[32000:])
 	if err == nil {
 		_, err = to.Read(got)
@@ -521,7 +523,7 @@ func (x *trial) again(reset bool) (got string) {
 		got += x.to(l, 40000+x.seen, nil, func(c, s *net.TCPConn) string {
 			word := say(c, s, "a")
 			if reset {
-				abort(c)
+				relay.Abort(c)
 				return word + end(s) + " "
 			}
 			s.Close()

@@ -72,7 +72,7 @@ func (p *Proxy) tidy(ctx context.Context) error {
 			}
 			p.abandonOld(now.Add(-patience))
 			if p.flows.len() == 0 {
-				p.pipes.close() // nobody needs them now
+				p.pipes.Close() // nobody needs them now
 			}
 		case <-sweep.C:
 			if err := p.sweep(); err != nil {

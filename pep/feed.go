@@ -13,6 +13,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/pep/congestion"
+	"farlink/pep/relay"
 )
 
 // Fault is how wrong what xlayer hears of a link's capacity is. The parts
@@ -286,9 +287,9 @@ func (s *Split) overLink() *unix.TCPInfo {
 	for _, l := range []struct {
 		conn *net.TCPConn
 		used string
-	}{{s.client, s.clientCC}, {s.server, s.serverCC}} {
+	}{{s.relay.Client, s.clientCC}, {s.relay.Server, s.serverCC}} {
 		if l.used == "xlayer" {
-			return tcpInfo(l.conn)
+			return relay.Info(l.conn)
 		}
 	}
 	return nil

@@ -5,12 +5,10 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"farlink/pep/intercept"
+	"farlink/pep/relay"
 )
 
 // Split is a split connection.
@@ -20,10 +18,8 @@ type Split struct {
 	Since   time.Time
 
 	flow               uint64 // when its SYN came, by which the interception knows it
-	client, server     *net.TCPConn
 	clientCC, serverCC string
-	up, down           stream // up is from the client
-	ended              atomic.Int32
+	relay              relay.Relay
 }
 
 // flows is the table of split connections.
@@ -70,8 +66,7 @@ func (f *flows) list() []*Split {
 // reset ends every split connection with a reset.
 func (f *flows) reset() {
 	for _, s := range f.list() {
-		abort(s.client)
-		abort(s.server)
+		s.relay.Abort()
 	}
 }
 
@@ -119,15 +114,15 @@ func (p *Proxy) Flows(offset, most int) (page []Flow, total int) {
 func (s *Split) show() Flow {
 	f := Flow{
 		Client: s.Client.String(), Server: s.Server.String(), From: "wan", Since: s.Since, State: "open",
-		UpBytes: s.up.bytes.Load(), DownBytes: s.down.bytes.Load(),
-		ToClient: legState(s.client, s.clientCC), ToServer: legState(s.server, s.serverCC),
+		UpBytes: s.relay.Up.Bytes(), DownBytes: s.relay.Down.Bytes(),
+		ToClient: legState(s.relay.Client, s.clientCC), ToServer: legState(s.relay.Server, s.serverCC),
 	}
 	if s.FromLAN {
 		f.From = "lan"
 	}
-	if s.up.done.Load() {
+	if s.relay.Up.Done() {
 		f.State = "half_closed_up"
-	} else if s.down.done.Load() {
+	} else if s.relay.Down.Done() {
 		f.State = "half_closed_down"
 	}
 	return f
@@ -138,7 +133,7 @@ var tcpStates = []string{"", "established", "syn_sent", "syn_recv", "fin_wait1",
 
 func legState(c *net.TCPConn, congestion string) LegState {
 	l := LegState{Congestion: congestion, State: "close"}
-	i := tcpInfo(c)
+	i := relay.Info(c)
 	if i == nil {
 		return l
 	}
@@ -151,18 +146,4 @@ func legState(c *net.TCPConn, congestion string) LegState {
 	l.UnackedPkts, l.NotSentBytes = i.Unacked, i.Notsent_bytes
 	l.WindowLimited = i.Rwnd_limited > 0
 	return l
-}
-
-// tcpInfo is TCP_INFO of a connection, nil once it is closed.
-func tcpInfo(c *net.TCPConn) (i *unix.TCPInfo) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	raw.Control(func(fd uintptr) {
-		if got, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			i = got
-		}
-	})
-	return i
 }

@@ -12,6 +12,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
+	"farlink/pep/relay"
 )
 
 // shape makes a socket behave as its leg says; it returns the congestion
@@ -176,7 +177,7 @@ func (p *Proxy) abandon(e intercept.Ends) {
 	}
 	p.asking.Add(-1)
 	p.counts.orphaned.Add(1)
-	abort(v.(*half).conn)
+	relay.Abort(v.(*half).conn)
 	p.warn(p.space.Forget(e, v.(*half).since), e)
 }
 
@@ -195,10 +196,4 @@ func (p *Proxy) warn(err error, e intercept.Ends) {
 	if err != nil {
 		p.log.Warn("split connection", "client", e.Client, "server", e.Server, "error", err)
 	}
-}
-
-// abort closes with a reset.
-func abort(c *net.TCPConn) {
-	c.SetLinger(0)
-	c.Close()
 }

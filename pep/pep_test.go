@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/netlab"
+	"farlink/pep/relay"
 )
 
 // TestSplit: a split connection is split, and neither end sees anything but
@@ -373,7 +374,7 @@ func TestECNPerLeg(t *testing.T) {
 		client, server := r.connect(t, false)
 		exchange(t, client, server, "hello")
 		const ecn = 8 // TCPI_OPT_ECN
-		if a, b := tcpInfo(client).Options&ecn != 0, tcpInfo(server).Options&ecn != 0; a != c.client || b != c.server {
+		if a, b := relay.Info(client).Options&ecn != 0, relay.Info(server).Options&ecn != 0; a != c.client || b != c.server {
 			t.Errorf("splitting %v: ECN at the client %v, at the server %v; want %v and %v", c.config.Enabled, a, b, c.client, c.server)
 		}
 	}

@@ -36,6 +36,7 @@ import (
 	"farlink/pep/accept"
 	"farlink/pep/congestion"
 	"farlink/pep/intercept"
+	"farlink/pep/relay"
 )
 
 // Proxy is one proxy in one network namespace. All its methods must be called
@@ -58,7 +59,7 @@ type Proxy struct {
 	flows     flows
 	ending    ending
 	room      room
-	pipes     *pipes
+	pipes     *relay.Pool
 	asking    atomic.Int64 // SYNs held, and servers that wait for their clients
 	counts    counters
 }
@@ -87,7 +88,7 @@ func Open(at Place, c Config, log *slog.Logger) (*Proxy, error) {
 		shelf = congestion.OpenOlder(feed)
 	}
 	shelf.Withhold(at.Without)
-	p := &Proxy{space: space, shelf: shelf, feed: feed, way: at.Way, log: log, room: room, pipes: newPipes(room.pipes())}
+	p := &Proxy{space: space, shelf: shelf, feed: feed, way: at.Way, log: log, room: room, pipes: relay.NewPool(room.pipes())}
 	p.flows.entries = map[intercept.Ends]*Split{}
 	if err := p.listen(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -265,7 +266,7 @@ func (p *Proxy) Close() error {
 			l.Close()
 		}
 	}
-	p.pipes.close()
+	p.pipes.Close()
 	errs = append(errs, p.shelf.Close(), p.space.Close(), p.feed.Close())
 	return errors.Join(errs...)
 }

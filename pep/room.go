@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"golang.org/x/sys/unix"
+
+	"farlink/pep/relay"
 )
 
 // room is what a proxy may use of its machine.
@@ -47,7 +49,7 @@ func makeRoom() room {
 }
 
 // pipes is how many pipes there may be, of two descriptors each.
-func (r room) pipes() int { return min(max(r.descriptors/100, 16), pipesMost) }
+func (r room) pipes() int { return min(max(r.descriptors/100, 16), relay.MostPipes) }
 
 // sockets is how many connections the descriptors allow to be split.
 func (r room) sockets() int { return max((r.descriptors-spare)/2-r.pipes(), 1) }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/pep/intercept"
+	"farlink/pep/relay"
 )
 
 // serve joins an accepted client to its server and relays until both have
@@ -21,19 +22,18 @@ func (p *Proxy) serve(ctx context.Context, client *net.TCPConn) {
 	flow, ok, err := p.space.Flow(e)
 	if err != nil || !ok {
 		p.warn(errors.Join(err, errNoFlow), e)
-		abort(client)
+		relay.Abort(client)
 		return
 	}
 	s, err := p.join(ctx, e, flow, client)
 	if err != nil {
 		p.warn(ignoreRefusal(err), e)
-		abort(client)
+		relay.Abort(client)
 		p.warn(p.space.Forget(e, flow.Since), e)
 		return
 	}
 	p.flows.add(s)
-	s.relay(p.pipes)
-	if s.ended.Load() == endReset {
+	if s.relay.Run(p.pipes) {
 		p.counts.resets.Add(1)
 	}
 	p.flows.remove(s)
@@ -58,13 +58,13 @@ func (p *Proxy) join(ctx context.Context, e intercept.Ends, f intercept.Flow, cl
 	if err != nil {
 		return nil, err
 	}
-	s := &Split{Ends: e, FromLAN: f.FromLAN, Since: time.Now(), flow: f.Since, client: client, clientCC: used}
+	s := &Split{Ends: e, FromLAN: f.FromLAN, Since: time.Now(), flow: f.Since, relay: relay.Relay{Client: client}, clientCC: used}
 	if v, ok := p.waiting.LoadAndDelete(e); ok {
 		p.asking.Add(-1)
-		s.server, s.serverCC = v.(*half).conn, v.(*half).used
+		s.relay.Server, s.serverCC = v.(*half).conn, v.(*half).used
 		return s, nil
 	}
-	s.server, s.serverCC, err = p.dial(ctx, e, f.FromLAN, toServer)
+	s.relay.Server, s.serverCC, err = p.dial(ctx, e, f.FromLAN, toServer)
 	if err != nil {
 		if errors.Is(err, unix.ECONNREFUSED) {
 			p.counts.refused.Add(1)

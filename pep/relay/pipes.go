@@ -1,4 +1,4 @@
-package pep
+package relay
 
 import (
 	"io"
@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes is a pool of kernel pipes. A stream holds one only while bytes are in
+// Pool is one of kernel pipes. A stream holds one only while bytes are in
 // it, so that an idle connection costs none. Where more would be held than
 // there are descriptors for, since many receivers do not read, bytes wait in
 // buffers instead.
-type pipes struct {
+type Pool struct {
 	free chan pipe
 	held atomic.Int64 // pipes there are, in use or free
 	most int64
@@ -27,17 +27,20 @@ type pipe struct {
 }
 
 const (
-	pipeSize  = 256 << 10
-	pipesMost = 1024
+	pipeSize = 256 << 10
+	// MostPipes are enough for any number of connections: few have bytes on the
+	// way at a time.
+	MostPipes = 1024
 	copySize  = 16 << 10
 )
 
-func newPipes(most int) *pipes {
-	return &pipes{free: make(chan pipe, most), most: int64(most)}
+// NewPool returns a pool of so many pipes at most, of two descriptors each.
+func NewPool(most int) *Pool {
+	return &Pool{free: make(chan pipe, most), most: int64(most)}
 }
 
 // take returns an empty pipe, ok false where there may be no more of them.
-func (ps *pipes) take() (p pipe, ok bool) {
+func (ps *Pool) take() (p pipe, ok bool) {
 	select {
 	case p := <-ps.free:
 		return p, true
@@ -54,7 +57,7 @@ func (ps *pipes) take() (p pipe, ok bool) {
 }
 
 // give returns an empty pipe to the pool.
-func (ps *pipes) give(p pipe) {
+func (ps *Pool) give(p pipe) {
 	select {
 	case ps.free <- p:
 	default:
@@ -63,14 +66,14 @@ func (ps *pipes) give(p pipe) {
 }
 
 // discard closes a pipe.
-func (ps *pipes) discard(p pipe) {
+func (ps *Pool) discard(p pipe) {
 	unix.Close(p.read)
 	unix.Close(p.write)
 	ps.held.Add(-1)
 }
 
-// close empties the pool; it fills again as pipes are needed.
-func (ps *pipes) close() {
+// Close empties the pool; it fills again as pipes are needed.
+func (ps *Pool) Close() {
 	for {
 		select {
 		case p := <-ps.free:
@@ -83,7 +86,7 @@ func (ps *pipes) close() {
 
 // fill waits until the socket has bytes and takes them out of it. io.EOF is
 // the peer's FIN.
-func (ps *pipes) fill(from syscall.RawConn) (p pipe, n int64, err error) {
+func (ps *Pool) fill(from syscall.RawConn) (p pipe, n int64, err error) {
 	wait := from.Read(func(fd uintptr) bool {
 		p, n, err = ps.receive(int(fd))
 		return err != unix.EAGAIN
@@ -96,7 +99,7 @@ func (ps *pipes) fill(from syscall.RawConn) (p pipe, n int64, err error) {
 
 // receive takes out of a socket what it has. The kernel's splice never passes
 // an urgent byte, not even one that is read in line (tcp_read_sock).
-func (ps *pipes) receive(fd int) (p pipe, n int64, err error) {
+func (ps *Pool) receive(fd int) (p pipe, n int64, err error) {
 	if atMark(fd) {
 		p = pipe{copied: make([]byte, 1), urgent: true}
 		n, err = read(fd, p.copied)
@@ -143,7 +146,7 @@ func read(fd int, to []byte) (int64, error) {
 
 // empty puts n bytes into the socket, waiting for room, and returns the pipe
 // to the pool.
-func (ps *pipes) empty(p pipe, to syscall.RawConn, n int64) error {
+func (ps *Pool) empty(p pipe, to syscall.RawConn, n int64) error {
 	for n > 0 {
 		var moved int64
 		var err error
