@@ -7,6 +7,7 @@ import (
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/nr"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
 	"farlink/profiles"
@@ -120,9 +121,9 @@ func (s *station) server(w link.Way, way *form, draw link.Draw) link.Stage {
 	case "wlan":
 		return stage.NewWLAN(*way.WLAN, draw)
 	case "delivery":
-		return stage.NewDelivery(*way.Delivery, draw)
+		return opportunity.NewDelivery(*way.Delivery, draw)
 	case "train":
-		return stage.NewTrain(*way.Train, draw)
+		return opportunity.NewTrain(*way.Train, draw)
 	case "carrier":
 		return sat.NewCarrier(*way.Carrier, way.Queue, w, s.sky)
 	}

@@ -4,6 +4,7 @@ import (
 	"farlink/emulator/air"
 	"farlink/emulator/dama"
 	"farlink/emulator/link"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
 )
@@ -13,19 +14,19 @@ import (
 type Way struct {
 	stage.GateConfig // mtu, cut, flap
 	// ShallowQueue says that a queue of less than rate × delay is meant.
-	ShallowQueue bool                   `toml:"shallow_queue"`
-	Queue        stage.QueueConfig      `toml:"queue"`     // rate, limit, discipline
-	Carrier      *sat.CarrierConfig     `toml:"carrier"`   // serves the queue in place of a rate
-	WLAN         *stage.WLANConfig      `toml:"wlan"`      // in place of the queue: a wireless LAN
-	Delivery     *stage.DeliveryConfig  `toml:"delivery"`  // in place of the queue: a Mahimahi trace
-	Train        *stage.TrainConfig     `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
-	Trace        *stage.TraceConfig     `toml:"trace"`     // a course that queue, loss and path follow
-	Loss         air.LossConfig         `toml:"loss"`      // on the air
-	Corrupt      air.CorruptConfig      `toml:"corrupt"`   // frames that arrive damaged
-	Path         stage.PathConfig       `toml:"path"`      // delay and jitter
-	Reorder      *stage.ReorderConfig   `toml:"reorder"`   // packets that step aside
-	Duplicate    stage.DuplicateConfig  `toml:"duplicate"` // packets that come twice
-	Middlebox    *stage.MiddleboxConfig `toml:"middlebox"` // a box that does not bear MPTCP
+	ShallowQueue bool                        `toml:"shallow_queue"`
+	Queue        stage.QueueConfig           `toml:"queue"`     // rate, limit, discipline
+	Carrier      *sat.CarrierConfig          `toml:"carrier"`   // serves the queue in place of a rate
+	WLAN         *stage.WLANConfig           `toml:"wlan"`      // in place of the queue: a wireless LAN
+	Delivery     *opportunity.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
+	Train        *opportunity.TrainConfig    `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
+	Trace        *stage.TraceConfig          `toml:"trace"`     // a course that queue, loss and path follow
+	Loss         air.LossConfig              `toml:"loss"`      // on the air
+	Corrupt      air.CorruptConfig           `toml:"corrupt"`   // frames that arrive damaged
+	Path         stage.PathConfig            `toml:"path"`      // delay and jitter
+	Reorder      *stage.ReorderConfig        `toml:"reorder"`   // packets that step aside
+	Duplicate    stage.DuplicateConfig       `toml:"duplicate"` // packets that come twice
+	Middlebox    *stage.MiddleboxConfig      `toml:"middlebox"` // a box that does not bear MPTCP
 }
 
 // Delay returns the propagation delay of way w: that of the path, what the
@@ -217,7 +218,7 @@ func (p *Profile) Effective(w link.Way) Way {
 }
 
 // delivered sets the limit of what waits for opportunities, if it is not set.
-func delivered(c stage.DeliveryConfig, rtt link.Duration) stage.DeliveryConfig {
+func delivered(c opportunity.DeliveryConfig, rtt link.Duration) opportunity.DeliveryConfig {
 	c.Rate = c.Mean()
 	c.QueueConfig = c.QueueConfig.Complete(rtt)
 	c.Rate = 0

@@ -29,6 +29,10 @@ type Config struct {
 // full frames, the initial window of TCP (RFC 6928).
 const leastLimit link.Size = 10 * fullFrame
 
+// UsualRTT is what a limit that nobody set is reckoned with where no round-trip
+// time is known.
+const UsualRTT = 100 * link.Millisecond
+
 // Complete returns c with the limit set, if it was not, to the
 // bandwidth-delay product of its rate and the round-trip time rtt, or to ten
 // full frames where that is more.

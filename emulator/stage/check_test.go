@@ -39,10 +39,6 @@ func TestChecks(t *testing.T) {
 			[]string{"step.1.loss", "step.1.rate", "step.1.at", "period"}},
 		{TraceConfig{Steps: []StepConfig{{}}, End: "stop"}, []string{"end"}},
 		{TraceConfig{Steps: []StepConfig{{Delay: ptr(2 * link.MaxDelay)}}, Period: 5}, []string{"step.0.delay", "period"}},
-		{DeliveryConfig{Times: []int64{0, 5}}, nil},
-		{DeliveryConfig{Times: []int64{5, 3}, QueueConfig: rate}, []string{"times_ms.1", "rate"}},
-		{DeliveryConfig{Times: []int64{0}}, []string{"times_ms"}},
-		{DeliveryConfig{}, []string{"times_ms"}},
 		{WLANConfig{QueueConfig: rate}, nil},
 		{WLANConfig{Distance: -1, Exponent: 11, Shadowing: 31, Tries: 256}, []string{"rate", "distance_m", "path_loss_exponent", "shadowing_db", "tries"}},
 	} {

@@ -58,10 +58,6 @@ func subjects() []linktest.Subject {
 		{Name: "wlan", Build: func() link.Stage {
 			return NewWLAN(WLANConfig{QueueConfig: QueueConfig{Rate: 4 * link.MegabitPerSecond, Limit: Limit{Packets: 60}}, Distance: 100}, draw("w"))
 		}, Ordered: true},
-		{Name: "delivery", Build: func() link.Stage {
-			return NewDelivery(DeliveryConfig{Times: []int64{0, 0, 3, 7, 7, 11}, QueueConfig: QueueConfig{Limit: kB20}}, draw("d"))
-		}, Ordered: true},
-		{Name: "train", Build: func() link.Stage { return NewTrain(recorded(), draw("t")) }, Ordered: true},
 		{Name: "path", Build: pathOf(nil), Ordered: true},
 		{Name: "uniform", Build: pathOf(&JitterConfig{Distribution: "uniform", Spread: 15 * link.Millisecond}), Ordered: true},
 		{Name: "normal", Build: pathOf(&JitterConfig{Distribution: "normal", Spread: 4 * link.Millisecond}), Ordered: true},

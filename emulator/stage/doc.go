@@ -1,6 +1,7 @@
 // Package stage holds the stages that links without a MAC are made of: gate,
 // queue with rate and discipline, path (propagation delay and jitter),
-// reordering, duplication; and the servers that follow a recording.
+// reordering, duplication. Servers that follow a recording of opportunities
+// are in package opportunity.
 //
 //	        wait, then serve              travel, in order
 //	gate ──▶ queue ──▶ server ──▶ air ──▶ path ──▶ reorder ──▶ duplicate

@@ -40,13 +40,10 @@ type Queue struct {
 	version uint64    // grows with each change of the rate
 }
 
-// usualRTT is what a limit that nobody set is reckoned with.
-const usualRTT = 100 * link.Millisecond
-
 // NewQueue returns the queue that c describes.
 func NewQueue(c QueueConfig, draw link.Draw) *Queue {
 	return &Queue{
-		room: queue.NewRoom(c.Complete(usualRTT), draw), rate: int64(c.Rate), own: int64(c.Rate),
+		room: queue.NewRoom(c.Complete(queue.UsualRTT), draw), rate: int64(c.Rate), own: int64(c.Rate),
 		finish: link.Never, change: link.Never,
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"farlink/emulator/link"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/pcap"
-	"farlink/emulator/stage"
 )
 
 // Capture reads a capture of packets that left a saturated link as the
@@ -109,7 +109,7 @@ func (s *Served) Way() (Way, error) {
 	if times[len(times)-1] < s.last {
 		times = append(times, s.last)
 	}
-	return Way{Delivery: &stage.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
+	return Way{Delivery: &opportunity.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
 }
 
 // ipLength is how many bytes of a packet are IP.

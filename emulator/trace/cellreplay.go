@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
+	"farlink/emulator/opportunity"
 )
 
 // CellReplay reads one way's files: heavy, opportunities of 1400 bytes as in
@@ -19,7 +19,7 @@ func CellReplay(heavy, light, sizes File) (Way, error) {
 	if err != nil {
 		return Way{}, err
 	}
-	c := &stage.TrainConfig{Heavy: stage.DeliveryConfig{Times: times, Size: cellReplaySize}}
+	c := &opportunity.TrainConfig{Heavy: opportunity.DeliveryConfig{Times: times, Size: cellReplaySize}}
 	if c.Lines, err = trains(light); err != nil {
 		return Way{}, err
 	}
@@ -34,9 +34,9 @@ func CellReplay(heavy, light, sizes File) (Way, error) {
 // leastTrains is how many lines a file of trains must have.
 const leastTrains = 3
 
-func trains(f File) ([]stage.TrainLine, error) {
+func trains(f File) ([]opportunity.TrainLine, error) {
 	l := newLines(f)
-	var out []stage.TrainLine
+	var out []opportunity.TrainLine
 	total := 0
 	for l.next() {
 		words := l.words()
@@ -67,16 +67,16 @@ func trains(f File) ([]stage.TrainLine, error) {
 }
 
 // train reads a line.
-func (l *lines) train(words []field) (stage.TrainLine, error) {
+func (l *lines) train(words []field) (opportunity.TrainLine, error) {
 	at, err := l.count(words[0], "time", maxSeconds*1000)
 	if err != nil {
-		return stage.TrainLine{}, err
+		return opportunity.TrainLine{}, err
 	}
 	delay, err := l.count(words[1], "base delay", maxDelay*1000)
 	if err != nil {
-		return stage.TrainLine{}, err
+		return opportunity.TrainLine{}, err
 	}
-	line := stage.TrainLine{At: link.Duration(at) * link.Millisecond, Delay: link.Duration(delay) * link.Millisecond}
+	line := opportunity.TrainLine{At: link.Duration(at) * link.Millisecond, Delay: link.Duration(delay) * link.Millisecond}
 	before := int64(0)
 	for i, w := range words[2:] {
 		o, err := l.count(w, "offset", maxDelay*1000)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
+	"farlink/emulator/opportunity"
 )
 
 const (
@@ -25,7 +25,7 @@ func TestCellReplayVectors(t *testing.T) {
 		t.Errorf("%+v", w.Train)
 	}
 	for at, want := range map[int]int{0: 20, 50: 80} {
-		s := stage.NewTrain(*w.Train, link.NewDraw(1, "x"))
+		s := opportunity.NewTrain(*w.Train, link.NewDraw(1, "x"))
 		if got := leave(s, [2]int{at, 1000}); got[0] != want {
 			t.Errorf("came at %d, left at %v, want %d", at, got, want)
 		}
@@ -86,7 +86,7 @@ func FuzzCellReplay(f *testing.F) {
 			return
 		}
 		w.Train.Check(func(path, got, want string) { t.Errorf("%s: got %s, want %s", path, got, want) })
-		s := stage.NewTrain(*w.Train, link.NewDraw(1, "x"))
+		s := opportunity.NewTrain(*w.Train, link.NewDraw(1, "x"))
 		if got := leave(s, [2]int{0, 100}); len(got) > 1 || strings.Count(light, "\n") < 2 {
 			t.Fatalf("left at %v", got)
 		}

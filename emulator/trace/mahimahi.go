@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"farlink/emulator/link"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
 )
 
@@ -23,7 +24,7 @@ func Mahimahi(f File) (Way, error) {
 	if err != nil {
 		return Way{}, err
 	}
-	return Way{Delivery: &stage.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
+	return Way{Delivery: &opportunity.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
 }
 
 func opportunities(f File) ([]int64, error) {
@@ -133,7 +134,7 @@ func credit(b *bufio.Writer, t *stage.TraceConfig, length link.Duration) error {
 
 // Rate returns the mean rate of opportunities in each bin of a round, bit/s
 // of IP.
-func Rate(d *stage.DeliveryConfig, bin link.Duration) []link.Rate {
+func Rate(d *opportunity.DeliveryConfig, bin link.Duration) []link.Rate {
 	size := d.Size
 	if size == 0 {
 		size = mahimahiSize

@@ -9,6 +9,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
 )
 
@@ -38,13 +39,13 @@ func leave(s link.Stage, packets ...[2]int) []int {
 	return out
 }
 
-func delivery(t *testing.T, text string) *stage.Delivery {
+func delivery(t *testing.T, text string) *opportunity.Delivery {
 	t.Helper()
 	w, err := Mahimahi(file(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stage.NewDelivery(*w.Delivery, link.NewDraw(1, "x"))
+	return opportunity.NewDelivery(*w.Delivery, link.NewDraw(1, "x"))
 }
 
 // TestMahimahiVectors are MM-1 to MM-5 of the link sheet.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
 )
 
@@ -93,7 +94,7 @@ func TestWriteTable(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("%v: %+v", err, again)
 	}
-	refused(t, "opportunities", WriteTable(&out, &Course{Down: Way{Delivery: &stage.DeliveryConfig{}}}), "want steps")
+	refused(t, "opportunities", WriteTable(&out, &Course{Down: Way{Delivery: &opportunity.DeliveryConfig{}}}), "want steps")
 }
 
 func FuzzTable(f *testing.F) {

@@ -4,8 +4,8 @@
 // configurations of stages that follow a trace.
 //
 //	file ──▶ reader ──▶ Course{Down, Up} ──▶ stage.TraceConfig     steps in time
-//	                                    ├──▶ stage.DeliveryConfig  opportunities
-//	                                    └──▶ stage.TrainConfig     light and heavy load
+//	                                    ├──▶ opportunity.DeliveryConfig  opportunities
+//	                                    └──▶ opportunity.TrainConfig     light and heavy load
 //	run ──▶ Record ──▶ file ──▶ Replay: the same fates again, bit for bit
 //
 // Readers hold at most Most lines of 64 KiB and MostSteps steps, and say of every fault
@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"farlink/emulator/link"
+	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
 )
 
@@ -55,10 +56,10 @@ func (c *Course) Of(w link.Way) *Way {
 
 // Way is what a file says of one way; at most one of its parts is set.
 type Way struct {
-	Trace    *stage.TraceConfig    // rate, delay, loss in steps
-	Delivery *stage.DeliveryConfig // opportunities to send
-	Train    *stage.TrainConfig    // light and heavy load apart
-	Limit    stage.Limit           // of the queue, where the file has one for all its length
+	Trace    *stage.TraceConfig          // rate, delay, loss in steps
+	Delivery *opportunity.DeliveryConfig // opportunities to send
+	Train    *opportunity.TrainConfig    // light and heavy load apart
+	Limit    stage.Limit                 // of the queue, where the file has one for all its length
 }
 
 // File is text with the name by which errors call it.

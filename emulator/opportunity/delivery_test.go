@@ -1,4 +1,4 @@
-package stage
+package opportunity
 
 import (
 	"math"
@@ -8,7 +8,10 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
+	"farlink/emulator/queue"
 )
+
+const ms = link.Time(link.Millisecond)
 
 // frame is a packet whose IP bytes are size, as Mahimahi counts.
 func frame(seq uint64, when link.Time, size int) link.Packet {
@@ -16,7 +19,7 @@ func frame(seq uint64, when link.Time, size int) link.Packet {
 }
 
 func delivery(times ...int64) *Delivery {
-	return NewDelivery(DeliveryConfig{Times: times, QueueConfig: QueueConfig{Limit: Limit{Packets: 10_000}}}, draw("d"))
+	return NewDelivery(DeliveryConfig{Times: times, QueueConfig: QueueConfig{Limit: queue.Limit{Packets: 10_000}}}, link.NewDraw(7, "d"))
 }
 
 // TestDelivery has the vectors MM-1 to MM-4 of the reference sheet, and what
@@ -67,7 +70,7 @@ func TestDeliveryRate(t *testing.T) {
 		times []int64
 		want  float64
 	}{{[]int64{1}, 12e6}, {[]int64{0, 0, 5, 10}, 4.8e6}} {
-		d := NewDelivery(DeliveryConfig{Times: c.times, QueueConfig: QueueConfig{Limit: Limit{Packets: 100}}}, draw("d"))
+		d := NewDelivery(DeliveryConfig{Times: c.times, QueueConfig: QueueConfig{Limit: queue.Limit{Packets: 100}}}, link.NewDraw(7, "d"))
 		got := saturate(d, link.Rate(c.want), 1514, 10*link.Second) * 1500 / 1514
 		if math.Abs(got/c.want-1) > 0.003 {
 			t.Errorf("%v: %.0f bit/s, want %.0f", c.times, got, c.want)

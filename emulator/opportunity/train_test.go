@@ -1,4 +1,4 @@
-package stage
+package opportunity
 
 import (
 	"strings"
@@ -82,13 +82,6 @@ func TestTrainSizes(t *testing.T) {
 	if got := leave(c, 0); got[0] != 27 {
 		t.Errorf("left at %d, want 20 + 7", got[0])
 	}
-}
-
-func TestTrainContract(t *testing.T) {
-	build := func() link.Stage { return NewTrain(recorded(), link.NewDraw(1, "train")) }
-	log := linktest.Independent(t, build, linktest.Arrivals(3, 2000, 8*link.Millisecond), link.Time(200*link.Second))
-	linktest.Ordered(t, log)
-	linktest.NoAllocs(t, build(), 20*link.Millisecond)
 }
 
 func TestTrainCheck(t *testing.T) {

@@ -1,4 +1,4 @@
-package stage
+package opportunity
 
 import (
 	"fmt"
@@ -100,7 +100,7 @@ func NewDelivery(c DeliveryConfig, draw link.Draw) *Delivery {
 	last := c.Times[len(c.Times)-1]
 	d := &Delivery{times: c.Times, size: int64(c.Size), period: link.Time(last) * link.Time(link.Millisecond), next: link.Never}
 	c.Rate = link.Rate(int64(len(c.Times)) * d.size * 8000 / last)
-	d.room = queue.NewRoom(c.QueueConfig.Complete(usualRTT), draw)
+	d.room = queue.NewRoom(c.QueueConfig.Complete(queue.UsualRTT), draw)
 	return d
 }
 
