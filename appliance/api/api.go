@@ -18,6 +18,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/entry"
 	"farlink/appliance/api/gate"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/door"
@@ -60,6 +61,7 @@ type Config struct {
 type Server struct {
 	Config
 	gate       *gate.Gate
+	entry      *entry.Entry
 	handler    http.Handler
 	docs       *huma.OpenAPI
 	hub        *stream.Hub
@@ -115,6 +117,7 @@ func build(c Config) (*Server, error) {
 	}
 	s := &Server{Config: c, runs: runs, previewing: make(chan struct{}, 1), hub: stream.New()}
 	s.gate = &gate.Gate{Keys: c.Keys, Desk: c.Desk, Audit: c.Audit, Door: c.Door, Log: c.Log, Now: c.Now, Count: s.counts.Request, Wrote: s.hub.Kick}
+	s.entry = &entry.Entry{Gate: s.gate}
 	keptIn = ""
 	if c.State != "" {
 		keptIn = filepath.Join(c.State, "experiments")
@@ -179,14 +182,14 @@ func (s *Server) describe(r *gin.Engine) {
 	s.multipathOperations(a)
 	s.streamOperations(a)
 	s.historyOperations(a)
-	s.leaseOperations(a)
+	s.entry.Lease(a)
 	s.captureOperations(a)
 	s.runOperations(a)
 	s.experimentOperations(a)
 	s.previewOperations(a)
-	s.sessionOperations(a)
-	s.tokenOperations(a)
-	s.settingsOperations(a)
+	s.entry.Sessions(a)
+	s.entry.Tokens(a)
+	s.entry.Settings(a)
 	s.docs = a.OpenAPI()
 	tidy(s.docs)
 }

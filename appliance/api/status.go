@@ -16,14 +16,15 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/access"
+	"farlink/appliance/api/entry"
 	"farlink/appliance/api/gate"
 )
 
 // Status is the whole state of the box with the lease.
 type Status struct {
 	appliance.State
-	Lease LeaseState `json:"lease"`
-	Runs  []RunBrief `json:"runs" doc:"The runs that go on."`
+	Lease entry.LeaseState `json:"lease"`
+	Runs  []RunBrief       `json:"runs" doc:"The runs that go on."`
 }
 
 type statusInput struct {
@@ -81,7 +82,7 @@ func (s *Server) look() (Status, string, <-chan struct{}) {
 
 // statusOf adds what the API knows to a state of the box.
 func (s *Server) statusOf(st appliance.State) Status {
-	return Status{State: st, Lease: s.leaseState(), Runs: s.running()}
+	return Status{State: st, Lease: s.entry.LeaseState(), Runs: s.running()}
 }
 
 // version is a digest of what of the state is not a running figure.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/appliance"
+	"farlink/appliance/api/entry"
 	"farlink/appliance/api/problem"
 	"farlink/appliance/run"
 )
@@ -22,7 +23,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	for _, errno := range []error{syscall.ENOSPC, syscall.EROFS, syscall.EDQUOT} {
 		full := fmt.Errorf("state file: %w", &fs.PathError{Op: "write", Path: "/s/pair-main.json", Err: errno})
-		for _, err := range []error{problem.Refuse(full, "body"), turnAway(full), refuseRun(full)} {
+		for _, err := range []error{problem.Refuse(full, "body"), entry.TurnAway(full), refuseRun(full)} {
 			p, ok := err.(*huma.ErrorModel)
 			if !ok || p.Status != http.StatusInsufficientStorage || p.Type != problem.URN+"storage" || !strings.Contains(p.Detail, errno.Error()) {
 				t.Errorf("%v: %#v", errno, err)

@@ -1,4 +1,4 @@
-package api
+package entry
 
 import (
 	"context"
@@ -54,25 +54,27 @@ type releaseInput struct {
 	Force bool `query:"force" doc:"Give back another's; needs scope admin."`
 }
 
-func (s *Server) leaseOperations(a huma.API) {
+// Lease registers the operations of the lease.
+func (e *Entry) Lease(a huma.API) {
 	get := gate.Operation("get-lease", http.MethodGet, "/lease", access.Read, gate.Reads, "Who may drive the box")
 	huma.Register(a, get, func(context.Context, *struct{}) (*leaseOutput, error) {
-		return &leaseOutput{http.StatusOK, s.leaseState()}, nil
+		return &leaseOutput{http.StatusOK, e.LeaseState()}, nil
 	})
 	put := gate.Operation("put-lease", http.MethodPut, "/lease", access.Drive, gate.Freely, "Take the lease, renew it, or wait for it")
 	put.Description += " 202 says that you wait, 423 that another holds it."
 	put.Errors = append(put.Errors, http.StatusLocked)
-	huma.Register(a, put, s.putLease)
+	huma.Register(a, put, e.putLease)
 	remove := gate.Operation("delete-lease", http.MethodDelete, "/lease", access.Drive, gate.Freely, "Give the lease back, or the place in the queue")
 	remove.Errors = append(remove.Errors, http.StatusLocked)
-	huma.Register(a, remove, s.deleteLease)
+	huma.Register(a, remove, e.deleteLease)
 }
 
-func (s *Server) leaseState() LeaseState {
-	l := s.Desk.Look()
+// LeaseState says who may drive the box now.
+func (e *Entry) LeaseState() LeaseState {
+	l := e.Desk.Look()
 	st := LeaseState{Held: l.Held(), Holder: l.Holder, Purpose: l.Purpose, Since: l.Since, Until: l.Until, Waiters: []WaiterState{}}
 	if l.Held() {
-		st.Remaining = l.Until.Sub(s.Now()).Seconds()
+		st.Remaining = l.Until.Sub(e.Now()).Seconds()
 	}
 	for _, w := range l.Waiters {
 		st.Waiters = append(st.Waiters, WaiterState{w.Name, w.Purpose, w.Since})
@@ -80,7 +82,7 @@ func (s *Server) leaseState() LeaseState {
 	return st
 }
 
-func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
+func (e *Entry) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, error) {
 	w := gate.Caller(ctx)
 	ttl := time.Duration(in.Body.TTL)
 	if ttl == 0 {
@@ -93,30 +95,30 @@ func (s *Server) putLease(ctx context.Context, in *leaseInput) (*leaseOutput, er
 	if in.Force && !w.May(access.Admin) {
 		return nil, problem.New(http.StatusForbidden, "taking the lease by force needs scope admin")
 	}
-	before := s.Desk.Look()
-	l, ok := s.Desk.Take(w.Name, in.Body.Purpose, ttl, in.Wait, in.Force)
+	before := e.Desk.Look()
+	l, ok := e.Desk.Take(w.Name, in.Body.Purpose, ttl, in.Wait, in.Force)
 	w.Note.On, w.Note.Before, w.Note.After = "lease", before.Holder, l.Holder
 	w.Note.Forced = in.Force && before.Held() && before.Holder != w.Name
 	switch {
 	case ok:
-		return &leaseOutput{http.StatusOK, s.leaseState()}, nil
+		return &leaseOutput{http.StatusOK, e.LeaseState()}, nil
 	case in.Wait:
-		return &leaseOutput{http.StatusAccepted, s.leaseState()}, nil
+		return &leaseOutput{http.StatusAccepted, e.LeaseState()}, nil
 	}
 	return nil, problem.Leased(l)
 }
 
-func (s *Server) deleteLease(ctx context.Context, in *releaseInput) (*leaseOutput, error) {
+func (e *Entry) deleteLease(ctx context.Context, in *releaseInput) (*leaseOutput, error) {
 	w := gate.Caller(ctx)
 	if in.Force && !w.May(access.Admin) {
 		return nil, problem.New(http.StatusForbidden, "giving back another's lease needs scope admin")
 	}
-	before := s.Desk.Look()
-	l, ok := s.Desk.Release(w.Name, in.Force)
+	before := e.Desk.Look()
+	l, ok := e.Desk.Release(w.Name, in.Force)
 	w.Note.On, w.Note.Before, w.Note.After = "lease", before.Holder, l.Holder
 	w.Note.Forced = in.Force && before.Held() && before.Holder != w.Name
 	if !ok && l.Held() {
 		return nil, problem.Leased(l)
 	}
-	return &leaseOutput{http.StatusOK, s.leaseState()}, nil
+	return &leaseOutput{http.StatusOK, e.LeaseState()}, nil
 }

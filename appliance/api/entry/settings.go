@@ -1,4 +1,4 @@
-package api
+package entry
 
 import (
 	"context"
@@ -37,26 +37,27 @@ type settingsInput struct {
 
 type certificateInput struct{ Body CertificateWish }
 
-func (s *Server) settingsOperations(a huma.API) {
+// Settings registers the operations of where and how the API is served.
+func (e *Entry) Settings(a huma.API) {
 	huma.Register(a, gate.Operation("get-settings", http.MethodGet, "/settings", access.Admin, gate.Reads, "Where and how the API is served"),
-		func(context.Context, *struct{}) (*settingsOutput, error) { return &settingsOutput{s.Door.Look()}, nil })
+		func(context.Context, *struct{}) (*settingsOutput, error) { return &settingsOutput{e.Door.Look()}, nil })
 
 	patch := gate.Operation("patch-settings", http.MethodPatch, "/settings", access.Admin, gate.Freely, "Change where and how the API is served")
 	patch.Description += " In force at once, and kept in the state directory, where it goes before the configuration. A new address or TLS is on trial: unless somebody with scope admin comes in there within a minute, it goes back."
 	patch.Errors = append(patch.Errors, http.StatusConflict)
-	huma.Register(a, patch, s.patchSettings)
+	huma.Register(a, patch, e.patchSettings)
 
 	reset := gate.Operation("delete-settings", http.MethodDelete, "/settings", access.Admin, gate.Freely, "Serve the API as the configuration says")
 	reset.Errors = patch.Errors
-	huma.Register(a, reset, s.resetSettings)
+	huma.Register(a, reset, e.resetSettings)
 
 	huma.Register(a, gate.Operation("put-certificate", http.MethodPut, "/settings/certificate", access.Admin, gate.Freely, "Upload a certificate for TLS own"),
-		s.putCertificate)
+		e.putCertificate)
 }
 
-func (s *Server) patchSettings(ctx context.Context, in *settingsInput) (*settingsOutput, error) {
+func (e *Entry) patchSettings(ctx context.Context, in *settingsInput) (*settingsOutput, error) {
 	w := gate.Caller(ctx)
-	was := s.Door.Look().Settings
+	was := e.Door.Look().Settings
 	want := was
 	lay(&want.Listen, in.Body.Listen)
 	lay(&want.AllowedHosts, in.Body.AllowedHosts)
@@ -66,7 +67,7 @@ func (s *Server) patchSettings(ctx context.Context, in *settingsInput) (*setting
 	if in.DryRun {
 		w.Note.What = gate.DryRun
 	}
-	state, err := s.Door.Move(want, in.DryRun)
+	state, err := e.Door.Move(want, in.DryRun)
 	return &settingsOutput{state}, refuseSettings(err)
 }
 
@@ -77,21 +78,21 @@ func lay[T any](over, given *T) {
 	}
 }
 
-func (s *Server) resetSettings(ctx context.Context, _ *struct{}) (*settingsOutput, error) {
+func (e *Entry) resetSettings(ctx context.Context, _ *struct{}) (*settingsOutput, error) {
 	w := gate.Caller(ctx)
-	w.Note.On, w.Note.Before = "settings", s.Door.Look().Settings
-	state, err := s.Door.Reset()
+	w.Note.On, w.Note.Before = "settings", e.Door.Look().Settings
+	state, err := e.Door.Reset()
 	w.Note.After = state.Settings
 	return &settingsOutput{state}, refuseSettings(err)
 }
 
-func (s *Server) putCertificate(ctx context.Context, in *certificateInput) (*settingsOutput, error) {
+func (e *Entry) putCertificate(ctx context.Context, in *certificateInput) (*settingsOutput, error) {
 	w := gate.Caller(ctx)
 	w.Note.On = "certificate"
-	if c := s.Door.Look().Certificate; c != nil {
+	if c := e.Door.Look().Certificate; c != nil {
 		w.Note.Before = c.Fingerprint
 	}
-	state, err := s.Door.Upload(in.Body.Certificate, in.Body.Key)
+	state, err := e.Door.Upload(in.Body.Certificate, in.Body.Key)
 	if err != nil {
 		var bad appliance.Problems
 		if errors.As(err, &bad) {

@@ -1,4 +1,4 @@
-package api
+package entry
 
 import (
 	"context"
@@ -50,49 +50,50 @@ type logoutOutput struct {
 	SetCookie http.Cookie `header:"Set-Cookie"`
 }
 
-func (s *Server) sessionOperations(a huma.API) {
-	huma.Register(a, gate.Operation("get-session", http.MethodGet, "/session", access.None, gate.Reads, "Who you are to the box"), s.getSession)
+// Sessions registers the operations of sessions and of the first password.
+func (e *Entry) Sessions(a huma.API) {
+	huma.Register(a, gate.Operation("get-session", http.MethodGet, "/session", access.None, gate.Reads, "Who you are to the box"), e.getSession)
 
 	login := gate.Operation("post-session", http.MethodPost, "/session", access.None, gate.Freely, "Log a browser in")
 	login.Errors = append(login.Errors, http.StatusUnauthorized, http.StatusTooManyRequests)
-	huma.Register(a, login, s.login)
+	huma.Register(a, login, e.login)
 
 	claim := gate.Operation("post-claim", http.MethodPost, "/claim", access.None, gate.Freely, "Set the password of a new box")
 	claim.Errors = append(claim.Errors, http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests)
-	huma.Register(a, claim, s.claim)
+	huma.Register(a, claim, e.claim)
 
-	huma.Register(a, gate.Operation("delete-session", http.MethodDelete, "/session", access.None, gate.Freely, "Log a browser out"), s.logout)
+	huma.Register(a, gate.Operation("delete-session", http.MethodDelete, "/session", access.None, gate.Freely, "Log a browser out"), e.logout)
 }
 
-func (s *Server) getSession(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
-	return &sessionOutput{s.sessionState(gate.Caller(ctx).Caller)}, nil
+func (e *Entry) getSession(ctx context.Context, _ *struct{}) (*sessionOutput, error) {
+	return &sessionOutput{e.sessionState(gate.Caller(ctx).Caller)}, nil
 }
 
-func (s *Server) sessionState(c access.Caller) SessionState {
-	return SessionState{Name: c.Name, Scope: c.Scope, Claimed: s.Keys.Claimed()}
+func (e *Entry) sessionState(c access.Caller) SessionState {
+	return SessionState{Name: c.Name, Scope: c.Scope, Claimed: e.Keys.Claimed()}
 }
 
-func (s *Server) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+func (e *Entry) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	w := gate.Caller(ctx)
 	w.Note.On = "session"
 	var secret string
 	var c access.Caller
 	var err error
 	if in.Body.Token != "" {
-		secret, c, err = s.Keys.LoginToken(in.Body.Token, w.From)
+		secret, c, err = e.Keys.LoginToken(in.Body.Token, w.From)
 	} else {
-		secret, c, err = s.Keys.Login(in.Body.Password, w.From)
+		secret, c, err = e.Keys.Login(in.Body.Password, w.From)
 	}
 	if err != nil {
-		return nil, turnAway(err)
+		return nil, TurnAway(err)
 	}
 	w.Name = c.Name
-	return &loginOutput{SetCookie: s.cookie(w.Cookie, secret), Body: s.sessionState(c)}, nil
+	return &loginOutput{SetCookie: e.cookie(w.Cookie, secret), Body: e.sessionState(c)}, nil
 }
 
 // cookie carries a session; without a secret it ends one.
-func (s *Server) cookie(name, secret string) http.Cookie {
-	c := http.Cookie{Name: name, Value: secret, Path: "/", HttpOnly: true, Secure: s.Door.Secure(),
+func (e *Entry) cookie(name, secret string) http.Cookie {
+	c := http.Cookie{Name: name, Value: secret, Path: "/", HttpOnly: true, Secure: e.Door.Secure(),
 		SameSite: http.SameSiteStrictMode, MaxAge: int(access.SessionMost.Seconds())}
 	if secret == "" {
 		c.MaxAge = -1
@@ -100,8 +101,8 @@ func (s *Server) cookie(name, secret string) http.Cookie {
 	return c
 }
 
-// turnAway turns an error of the keyring into a problem.
-func turnAway(err error) error {
+// TurnAway turns an error of the keyring into a problem.
+func TurnAway(err error) error {
 	var slow access.Slow
 	switch {
 	case errors.As(err, &slow):
@@ -125,18 +126,18 @@ func turnAway(err error) error {
 	return problem.Refuse(err, "body")
 }
 
-func (s *Server) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {
+func (e *Entry) claim(ctx context.Context, in *claimInput) (*loginOutput, error) {
 	w := gate.Caller(ctx)
 	w.Note.On = "password"
-	if err := s.Keys.Claim(in.Body.Code, in.Body.Password, w.From); err != nil {
-		return nil, turnAway(err)
+	if err := e.Keys.Claim(in.Body.Code, in.Body.Password, w.From); err != nil {
+		return nil, TurnAway(err)
 	}
-	s.Log.Info("box claimed", "from", w.From)
-	return s.login(ctx, &loginInput{Login{Password: in.Body.Password}})
+	e.Log.Info("box claimed", "from", w.From)
+	return e.login(ctx, &loginInput{Login{Password: in.Body.Password}})
 }
 
-func (s *Server) logout(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
+func (e *Entry) logout(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
 	w := gate.Caller(ctx)
-	s.Keys.Logout(w.Session)
-	return &logoutOutput{SetCookie: s.cookie(w.Cookie, "")}, nil
+	e.Keys.Logout(w.Session)
+	return &logoutOutput{SetCookie: e.cookie(w.Cookie, "")}, nil
 }

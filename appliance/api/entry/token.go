@@ -1,4 +1,4 @@
-package api
+package entry
 
 import (
 	"context"
@@ -42,39 +42,40 @@ type auditInput struct {
 
 type auditOutput struct{ Body []access.Entry }
 
-func (s *Server) tokenOperations(a huma.API) {
+// Tokens registers the operations of tokens and of the audit log.
+func (e *Entry) Tokens(a huma.API) {
 	huma.Register(a, gate.Operation("list-tokens", http.MethodGet, "/tokens", access.Admin, gate.Reads, "All tokens, without their secrets"),
-		func(context.Context, *struct{}) (*tokensOutput, error) { return &tokensOutput{s.Keys.Tokens()}, nil })
+		func(context.Context, *struct{}) (*tokensOutput, error) { return &tokensOutput{e.Keys.Tokens()}, nil })
 
 	put := gate.Operation("put-token", http.MethodPut, "/tokens/{name}", access.Admin, gate.Freely, "Make a token, in place of one of the same name")
 	put.Errors = append(put.Errors, http.StatusConflict)
-	huma.Register(a, put, s.putToken)
+	huma.Register(a, put, e.putToken)
 
 	remove := gate.Operation("delete-token", http.MethodDelete, "/tokens/{name}", access.Admin, gate.Freely, "End a token and its sessions")
 	remove.Errors = append(remove.Errors, http.StatusNotFound, http.StatusConflict)
-	huma.Register(a, remove, s.deleteToken)
+	huma.Register(a, remove, e.deleteToken)
 
 	huma.Register(a, gate.Operation("get-audit", http.MethodGet, "/audit", access.Read, gate.Reads, "Who wrote what, oldest first"),
 		func(_ context.Context, in *auditInput) (*auditOutput, error) {
-			return &auditOutput{s.Audit.Tail(in.After, in.Limit)}, nil
+			return &auditOutput{e.Audit.Tail(in.After, in.Limit)}, nil
 		})
 }
 
-func (s *Server) putToken(ctx context.Context, in *putTokenInput) (*newTokenOutput, error) {
+func (e *Entry) putToken(ctx context.Context, in *putTokenInput) (*newTokenOutput, error) {
 	w := gate.Caller(ctx)
 	w.Note.On, w.Note.After = "token "+in.Name, in.Body
-	secret, t, err := s.Keys.Mint(in.Name, in.Body.Scope)
+	secret, t, err := e.Keys.Mint(in.Name, in.Body.Scope)
 	if err != nil {
-		return nil, turnAway(err)
+		return nil, TurnAway(err)
 	}
 	return &newTokenOutput{NewToken{t, secret}}, nil
 }
 
-func (s *Server) deleteToken(ctx context.Context, in *TokenInput) (*struct{}, error) {
+func (e *Entry) deleteToken(ctx context.Context, in *TokenInput) (*struct{}, error) {
 	w := gate.Caller(ctx)
 	w.Note.On = "token " + in.Name
-	if err := s.Keys.Revoke(in.Name); err != nil {
-		return nil, turnAway(err)
+	if err := e.Keys.Revoke(in.Name); err != nil {
+		return nil, TurnAway(err)
 	}
 	return nil, nil
 }
