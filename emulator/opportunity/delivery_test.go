@@ -58,7 +58,7 @@ func TestDeliverySleeps(t *testing.T) {
 	if d.Next() != 1*ms {
 		t.Errorf("next %d, want 1 ms", d.Next())
 	}
-	d.Run(5*ms, &lastSink{})
+	d.Run(5*ms, &linktest.Log{})
 	if d.Next() != link.Never {
 		t.Errorf("next %d after all is sent", d.Next())
 	}
@@ -71,7 +71,7 @@ func TestDeliveryRate(t *testing.T) {
 		want  float64
 	}{{[]int64{1}, 12e6}, {[]int64{0, 0, 5, 10}, 4.8e6}} {
 		d := NewDelivery(DeliveryConfig{Times: c.times, QueueConfig: QueueConfig{Limit: queue.Limit{Packets: 100}}}, link.NewDraw(7, "d"))
-		got := saturate(d, link.Rate(c.want), 1514, 10*link.Second) * 1500 / 1514
+		got := linktest.Saturate(d, link.Rate(c.want), 1514, 10*link.Second) * 1500 / 1514
 		if math.Abs(got/c.want-1) > 0.003 {
 			t.Errorf("%v: %.0f bit/s, want %.0f", c.times, got, c.want)
 		}

@@ -13,42 +13,6 @@ import (
 // The cases are complaints about other emulators, made into tests; the
 // numbers are those of the project's list.
 
-// saturate offers packets of size bytes at twice the rate for a time and
-// returns what came out in it, in bit/s.
-func saturate(s link.Stage, rate link.Rate, size uint16, d link.Duration) float64 {
-	sink := &rateSink{from: link.Time(d) / 10, until: link.Time(d)}
-	gap := rate.Time(int(size)) / 2
-	p := link.Packet{Body: link.Body{Size: size}}
-	for ; p.When < link.Time(d); p.When += link.Time(gap) {
-		s.Put(p, sink)
-		s.Run(p.When, sink)
-		p.Seq++
-	}
-	return sink.bits / sink.span().Seconds()
-}
-
-// rateSink counts bits delivered between two instants, from the first packet
-// after one to the last before the other.
-type rateSink struct {
-	linktest.Counter
-	from, until, first, last link.Time
-	bits                     float64
-}
-
-func (s *rateSink) Deliver(p link.Packet) {
-	if p.When < s.from || p.When > s.until {
-		return
-	}
-	if s.first == 0 {
-		s.first, s.last = p.When, p.When
-		return
-	}
-	s.last = p.When
-	s.bits += float64(p.Size) * 8
-}
-
-func (s *rateSink) span() link.Duration { return s.last.Sub(s.first) }
-
 // netem's default of 1000 packets caps 250 ms at 48 Mbit/s. Here 250 ms at
 // 1 Gbit/s hold all that is on the way: 250 ms over (1514+24)·8 ns = 20,318
 // full frames, none lost. The default queue is one bandwidth-delay product,
@@ -134,7 +98,7 @@ func TestCase06BurstAt500k(t *testing.T) {
 // 99 % of it; here they get all of it.
 func TestCase07FullRateAt900M(t *testing.T) {
 	q := NewQueue(QueueConfig{Rate: 900 * mbit, Limit: Limit{Packets: 100}}, draw("q"))
-	if got := saturate(q, 900*mbit, 1514, link.Second); math.Abs(got/900e6-1) > 1e-5 {
+	if got := linktest.Saturate(q, 900*mbit, 1514, link.Second); math.Abs(got/900e6-1) > 1e-5 {
 		t.Errorf("%.0f bit/s at 900 Mbit/s", got)
 	}
 }
@@ -147,7 +111,7 @@ func TestCase08LongRunRate(t *testing.T) {
 		for _, size := range []uint16{64, 590, 1514, 9000} {
 			q := NewQueue(QueueConfig{Rate: rate, Limit: Limit{Packets: 50}}, draw("q"))
 			span := 2000 * rate.Time(int(size))
-			if got := saturate(q, rate, size, span); math.Abs(got/float64(rate)-1) > 1e-3 {
+			if got := linktest.Saturate(q, rate, size, span); math.Abs(got/float64(rate)-1) > 1e-3 {
 				t.Errorf("%v with packets of %d B: %.0f bit/s", rate, size, got)
 			}
 		}
@@ -235,7 +199,7 @@ func TestCase14HighRateAndDelay(t *testing.T) {
 		chain = link.NewChain(
 			NewQueue(QueueConfig{Rate: c.rate, Limit: Limit{Packets: 1000}}, draw("q")),
 			NewPath(PathConfig{Delay: c.delay / 20}, draw("p")))
-		if got := saturate(chain, c.rate, 1514, c.delay); math.Abs(got/float64(c.rate)-1) > 1e-3 {
+		if got := linktest.Saturate(chain, c.rate, 1514, c.delay); math.Abs(got/float64(c.rate)-1) > 1e-3 {
 			t.Errorf("%v, %v: %.0f bit/s", c.rate, c.delay/20, got)
 		}
 	}
