@@ -30,6 +30,8 @@ type RunBrief struct {
 type RunWish struct {
 	Title string `json:"title,omitempty" maxLength:"200"`
 	Phase string `json:"phase,omitempty" enum:"running,stopped" doc:"running when not given."`
+
+	Record string `json:"record,omitempty" doc:"Record the channel of all of the run, up to so many bytes on disk: each packet's arrival and fate, some 230 bytes. 1MB to 100GB; nothing is recorded when not given." example:"2GB"`
 }
 
 // MarkWish puts a mark into a run.
@@ -107,6 +109,12 @@ func (s *Server) runOperations(a huma.API) {
 	pcap.Errors = get.Errors
 	pcap.Responses = map[string]*huma.Response{"200": {Description: "A capture.", Content: map[string]*huma.MediaType{typePcapng: binary}}}
 	huma.Register(a, pcap, s.getRunPcap)
+
+	channel := gate.Operation("get-run-channel", http.MethodGet, "/runs/{id}/channel", access.Drive, gate.Reads, "The recorded channel of all of a run, as pcapng")
+	channel.Description += " As a capture is, with 64 bytes of each frame; farlink trace record makes a recording of it that replays."
+	channel.Errors = get.Errors
+	channel.Responses = pcap.Responses
+	huma.Register(a, channel, s.getRunChannel)
 }
 
 var (
@@ -140,8 +148,7 @@ func (s *Server) putRun(ctx context.Context, in *putRunInput) (*runOutput, error
 	}
 	for _, p := range s.Box.State().Pairs {
 		if p.Name == name {
-			r, err := s.runs.Begin(in.ID, in.Body.Title, w.Name, p)
-			return &runOutput{r}, refuseRun(err)
+			return s.beginRun(in, w.Name, p)
 		}
 	}
 	return nil, problem.Refuse(appliance.NoPair{Name: name}, "query")
@@ -152,6 +159,9 @@ func (s *Server) stopRun(id string) (*runOutput, error) {
 	was, err := s.runs.Get(id)
 	if err != nil {
 		return nil, refuseRun(err)
+	}
+	if was.Phase == run.Running && was.Recording != nil {
+		s.endRecording(was)
 	}
 	r, err := s.runs.Stop(id)
 	if err != nil {

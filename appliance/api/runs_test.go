@@ -13,7 +13,7 @@ import (
 func TestRuns(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(t, func(c *Config) { c.Capture, c.State = true, dir })
-	begin := b.ask(driveToken, "PUT", "/api/v1/runs/night-1", `{"title":"over the sea"}`)
+	begin := b.ask(driveToken, "PUT", "/api/v1/runs/night-1", `{"title":"over the sea","record":"50MB"}`)
 	if begin.StatusCode != 200 || !strings.Contains(begin.body, `"phase":"running"`) {
 		t.Fatalf("%d %s", begin.StatusCode, begin.body)
 	}
@@ -50,6 +50,12 @@ func TestRuns(t *testing.T) {
 	if got := b.ask(driveToken, "GET", "/api/v1/runs/night-1/pcap", ""); len(packets(t, got.body)) == 0 {
 		t.Error("no packet captured")
 	}
+	if r.Recording == nil || r.Recording.Most != 50_000_000 || r.Recording.Packets == 0 || r.Recording.Why != "" {
+		t.Errorf("recorded: %+v", r.Recording)
+	}
+	if got := b.ask(driveToken, "GET", "/api/v1/runs/night-1/channel", ""); uint64(len(packets(t, got.body))) != r.Recording.Packets {
+		t.Errorf("%d packets recorded, want %d", len(packets(t, got.body)), r.Recording.Packets)
+	}
 	checkRefusals(t, b)
 	if got := b.ask(driveToken, "DELETE", "/api/v1/runs/night-1", ""); got.StatusCode != 204 {
 		t.Errorf("%d %s", got.StatusCode, got.body)
@@ -85,6 +91,8 @@ func checkRefusals(t *testing.T, b *bench) {
 		{method: "GET", path: "/api/v1/runs/none", status: 404, kind: "not-found"},
 		{method: "GET", path: "/api/v1/runs/none/report", status: 404, kind: "not-found"},
 		{method: "GET", path: "/api/v1/runs/none/pcap", status: 404, kind: "not-found"},
+		{method: "GET", path: "/api/v1/runs/none/channel", status: 404, kind: "not-found"},
+		{method: "PUT", path: "/api/v1/runs/big", body: `{"record":"1PB"}`, status: 422, kind: "invalid"},
 		{method: "PUT", path: "/api/v1/runs/none", body: `{"phase":"stopped"}`, status: 404, kind: "not-found"},
 		{method: "PUT", path: "/api/v1/runs/..", body: `{}`, status: 422, kind: "invalid"},
 		{method: "PUT", path: "/api/v1/runs/x?pair=none", body: `{}`, status: 404, kind: "not-found"},

@@ -62,6 +62,7 @@ type Recorder struct {
 	ways    [2]roll
 	trigger Trigger
 	fires   func(why string)
+	stream  *stream
 }
 
 // roll is the fates of one way, oldest first; their bytes stand one after
@@ -102,12 +103,20 @@ func (r *Recorder) Arm(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.armed = on
-	if r.tap != nil && !on {
-		for _, w := range link.Ways {
-			r.tap.Tap(w, false)
-		}
-		r.tap, r.ways = nil, [2]roll{}
+	if !on && r.stream == nil {
+		r.leave()
 	}
+}
+
+// leave lets the tap go and forgets what it told.
+func (r *Recorder) leave() {
+	if r.tap == nil {
+		return
+	}
+	for _, w := range link.Ways {
+		r.tap.Tap(w, false)
+	}
+	r.tap, r.ways = nil, [2]roll{}
 }
 
 // Watch has fires called once, when the trigger is met.
@@ -124,21 +133,35 @@ func (r *Recorder) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			r.EndStream()
 			r.Arm(false)
 			return
 		case <-tick.C:
-			if why, fires := r.take(); fires != nil {
-				fires(why)
-			}
+			r.look()
 		}
 	}
+}
+
+// look takes what the tap told, and tells who wants to know.
+func (r *Recorder) look() {
+	if why, fires := r.take(); fires != nil {
+		fires(why)
+	}
+	r.mu.Lock()
+	var is Streamed
+	tell := func(Streamed) {}
+	if r.stream != nil {
+		is, tell = r.stream.is, r.stream.tell
+	}
+	r.mu.Unlock()
+	tell(is)
 }
 
 // take reads what the tap told since the last look.
 func (r *Recorder) take() (why string, fires func(string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.armed {
+	if !r.armed && r.stream == nil {
 		return "", nil
 	}
 	tap := r.Source()
@@ -162,6 +185,9 @@ func (r *Recorder) take() (why string, fires func(string)) {
 			why = said
 		}
 	}
+	if r.stream != nil {
+		r.stream.flush()
+	}
 	r.zero = zero
 	if why == "" || r.fires == nil {
 		return "", nil
@@ -184,18 +210,26 @@ func (r *Recorder) follow(tap Tap) {
 
 func (r *Recorder) read(tap Tap, w link.Way, timeOf func(link.Time) time.Time) (why string) {
 	roll := &r.ways[w]
+	before := roll.missed
 	if told := tap.Tapped(w); told > roll.next+perLook {
 		roll.missed += told - perLook - roll.next
 		roll.next = told - perLook
 	}
 	next, missed := tap.Fates(w, roll.next, func(came link.Time, f link.Fate, b []byte) bool {
-		roll.add(timeOf(f.Packet.When), came, f, b)
+		at := timeOf(f.Packet.When)
+		roll.add(at, came, f, b)
+		if r.stream != nil {
+			r.stream.add(record{kept{at: at, came: came, fate: f}, w, b})
+		}
 		if said := r.trigger.met(f); said != "" {
 			why = said
 		}
 		return true
 	})
 	roll.next, roll.missed = next, roll.missed+missed
+	if r.stream != nil {
+		r.stream.is.Missed += roll.missed - before
+	}
 	roll.forget(r.Now().Add(-Span))
 	return why
 }
@@ -264,9 +298,7 @@ type record struct {
 // port it left by, a lost one inbound where it came.
 func (r *Recorder) Write(out io.Writer, t time.Time, about string) error {
 	records, missed := r.since(t)
-	w, err := pcap.NewWriter(out, pcap.Header{Comment: comment(about, missed), Application: "farlink"},
-		pcap.Interface{Name: "a", Description: "device side", LinkType: pcap.LinkEthernet},
-		pcap.Interface{Name: "b", Description: "network side", LinkType: pcap.LinkEthernet})
+	w, err := newWriter(out, comment(about, missed))
 	if err != nil {
 		return fmt.Errorf("write capture: %w", err)
 	}
@@ -276,6 +308,12 @@ func (r *Recorder) Write(out io.Writer, t time.Time, about string) error {
 		}
 	}
 	return nil
+}
+
+func newWriter(out io.Writer, about string) (*pcap.Writer, error) {
+	return pcap.NewWriter(out, pcap.Header{Comment: about, Application: "farlink"},
+		pcap.Interface{Name: "a", Description: "device side", LinkType: pcap.LinkEthernet},
+		pcap.Interface{Name: "b", Description: "network side", LinkType: pcap.LinkEthernet})
 }
 
 func comment(about string, missed uint64) string {

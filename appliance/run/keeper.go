@@ -24,6 +24,7 @@ const (
 	documentAs = "run.json"
 	seriesAs   = "series.jsonl"
 	captureAs  = "tail.pcapng"
+	channelAs  = "channel.pcapng"
 	newAs      = ".new"          // behind the name of a document that is being written
 	retryAfter = 5 * time.Second // what could not be written is tried again
 )
@@ -73,6 +74,9 @@ func Open(dir string, now func() time.Time) (*Keeper, error) {
 		}
 		if t.Phase == Running {
 			t.Phase, t.Ended = Interrupted, t.Begun.Add(time.Duration(t.Down.Seconds*1e9))
+			if t.Recording != nil {
+				k.interrupted(t)
+			}
 			if err := k.save(t); err != nil {
 				return nil, err
 			}
@@ -317,6 +321,33 @@ func (k *Keeper) Samples(id string) ([]Dated, error) {
 
 // CapturePath is where a capture of the run's end belongs.
 func (k *Keeper) CapturePath(id string) string { return k.path(id, captureAs) }
+
+// ChannelPath is where the recording of a run belongs.
+func (k *Keeper) ChannelPath(id string) string { return k.path(id, channelAs) }
+
+// Recorded notes how far the recording of a run has come. It is written to
+// disk when it begins and when it has ended.
+func (k *Keeper) Recorded(id string, r Recording, write bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.runs[id]
+	if t == nil {
+		return ErrNoRun
+	}
+	t.Recording = &r
+	if !write {
+		return nil
+	}
+	return k.save(t)
+}
+
+// interrupted says of a recording what its file tells.
+func (k *Keeper) interrupted(t *tape) {
+	t.Recording.Why = "the daemon ended; the packets were counted when it was last written down"
+	if about, err := os.Stat(k.ChannelPath(t.ID)); err == nil {
+		t.Recording.Bytes = about.Size()
+	}
+}
 
 // Captured notes that the capture stands there.
 func (k *Keeper) Captured(id string) error {

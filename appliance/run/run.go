@@ -38,6 +38,17 @@ type Run struct {
 	Samples int               `json:"samples"`
 	Gaps    []Gap             `json:"gaps,omitempty" doc:"Where samples are missing from the series: the disk did not take them. The totals have them all the same."`
 	Capture bool              `json:"capture" doc:"A capture of its last 30 s was kept."`
+
+	Recording *Recording `json:"recording,omitempty" doc:"The channel of all of the run, where it was asked for."`
+}
+
+// Recording is the channel of a run, packet by packet, in a file of its own.
+type Recording struct {
+	Most    int64  `json:"most_bytes" doc:"The file grows no larger."`
+	Bytes   int64  `json:"bytes"`
+	Packets uint64 `json:"packets" doc:"Fates in it."`
+	Missed  uint64 `json:"missed_packets" doc:"Frames that passed too quickly to be recorded: what a replay can take ends or begins there."`
+	Why     string `json:"why,omitempty" doc:"Why it ended before the run did." example:"no space left on device"`
 }
 
 // Mark is a point in a run with a text.

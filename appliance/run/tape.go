@@ -28,6 +28,10 @@ type tape struct {
 func (t *tape) copy() Run {
 	r := t.Run
 	r.Marks, r.Events, r.Gaps = slices.Clone(r.Marks), slices.Clone(r.Events), slices.Clone(r.Gaps)
+	if t.Recording != nil {
+		recording := *t.Recording
+		r.Recording = &recording
+	}
 	return r
 }
 

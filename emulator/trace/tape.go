@@ -29,7 +29,8 @@ func Note(w link.Way, arrived link.Time, f link.Fate) string {
 // packets without a gap between their numbers, and the packets as they came.
 // Numbers and times are reckoned from the first of them.
 type Tape struct {
-	LeftOut int // packets whose like before or behind are not in the capture
+	LeftOut int  // packets whose like before or behind are not in the capture
+	Torn    bool // the capture ends within a packet: its writer was cut off
 
 	fates []taped
 	came  []pcap.Packet
@@ -55,12 +56,13 @@ func ReadTape(f File, w link.Way, index int) (*Tape, error) {
 		return nil, &Error{File: f.Name, Text: err.Error()}
 	}
 	var all []taped
+	torn := false
 	frames := map[uint64]pcap.Packet{}
 	l := lines{file: f.Name}
 	prefix := noteMark + w.String() + " " + strconv.Itoa(index) + " "
 	for ; ; l.number++ {
 		p, err := in.Next()
-		if errors.Is(err, io.EOF) {
+		if torn = errors.Is(err, io.ErrUnexpectedEOF) && len(all) > 0; torn || errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -90,7 +92,9 @@ func ReadTape(f File, w link.Way, index int) (*Tape, error) {
 	if len(all) == 0 {
 		return nil, l.whole("no packet on its way %v through link %d with a fate, want the capture of a box", w, index)
 	}
-	return newTape(all, frames, w), nil
+	t := newTape(all, frames, w)
+	t.Torn = torn
+	return t, nil
 }
 
 // note reads the row of a packet.

@@ -696,6 +696,18 @@ export interface Reading {
   way: "down" | "up"
 }
 
+export interface Recording {
+  bytes: number
+  /** Frames that passed too quickly to be recorded: what a replay can take ends or begins there. */
+  missed_packets: number
+  /** The file grows no larger. */
+  most_bytes: number
+  /** Fates in it. */
+  packets: number
+  /** Why it ended before the run did. */
+  why?: string
+}
+
 export interface Rule {
   /** DSCP, 0 to 63. */
   dscp?: string
@@ -735,6 +747,8 @@ export interface Run {
   marks: (Mark)[]
   pair: string
   phase: "running" | "stopped" | "interrupted"
+  /** The channel of all of the run, where it was asked for. */
+  recording?: Recording
   samples: number
   title?: string
   up: Totals
@@ -754,6 +768,8 @@ export interface RunBrief {
 export interface RunWish {
   /** running when not given. */
   phase?: "running" | "stopped"
+  /** Record the channel of all of the run, up to so many bytes on disk: each packet's arrival and fate, some 230 bytes. 1MB to 100GB; nothing is recorded when not given. */
+  record?: string
   title?: string
 }
 

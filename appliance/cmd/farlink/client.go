@@ -98,19 +98,40 @@ func (r refused) Error() string {
 // Temporary reports whether the box may do later what it cannot do now.
 func (r refused) Temporary() bool { return r.Status == http.StatusServiceUnavailable }
 
-// call sends body, if any, and reads the answer into out.
-func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+// open asks for a file; the caller closes it.
+func (c *client) open(ctx context.Context, path string) (io.ReadCloser, error) {
+	answer, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= 300 {
+		defer answer.Body.Close()
+		b, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+		return nil, errors.Join(err, refusal(answer, b))
+	}
+	return answer.Body, nil
+}
+
+// refusal is what an answer with an error says.
+func refusal(answer *http.Response, body []byte) error {
+	no := refused{Status: answer.StatusCode, Title: answer.Status}
+	_ = json.Unmarshal(body, &no) // what is not a problem keeps the status
+	return no
+}
+
+// ask sends body, if any.
+func (c *client) ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		content = bytes.NewReader(b)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, content)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if c.token != "" {
@@ -118,7 +139,16 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("no box answers at %s: %w%s", c.base, errors.Unwrap(err), c.hint)
+		return nil, fmt.Errorf("no box answers at %s: %w%s", c.base, errors.Unwrap(err), c.hint)
+	}
+	return answer, nil
+}
+
+// call sends body, if any, and reads the answer into out.
+func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+	answer, err := c.ask(ctx, method, path, body)
+	if err != nil {
+		return err
 	}
 	defer answer.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
@@ -126,9 +156,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 		return err
 	}
 	if answer.StatusCode >= 300 {
-		no := refused{Status: answer.StatusCode, Title: answer.Status}
-		_ = json.Unmarshal(b, &no) // what is not a problem keeps the status
-		return no
+		return refusal(answer, b)
 	}
 	if out == nil {
 		return nil
