@@ -20,9 +20,10 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what farlink promises, on this machine",
-		Long: `Measures throughput, accuracy and recovery in laboratories of its own (network
-namespaces on this machine) and holds each figure against its target. Figures
-of speed are ratios to a peer measured in the same run. Needs root.`,
+		Long: `bench measures throughput, accuracy and recovery in laboratories of its
+own (network namespaces on this machine) and holds each figure against its
+target. Figures of speed are ratios to a peer measured in the same run. Needs
+root.`,
 		Example: "  farlink bench --only 'delay|rate' --out bench/out",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

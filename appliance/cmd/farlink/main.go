@@ -92,7 +92,10 @@ link's profile says.
 Try it without hardware:
   farlink lab up --profile geo/qirse-sat
   farlink lab exec a -- ping -c 3 10.77.0.2
-  farlink lab down`,
+  farlink lab down
+
+Exit status: 0 done, 1 what was asked for failed, 2 the command was not
+understood.`,
 		SilenceUsage: true, SilenceErrors: true, Version: version,
 	}
 	root.SetVersionTemplate("farlink {{.Version}}\n")

@@ -33,7 +33,7 @@ func TestExitStatuses(t *testing.T) {
 		{"run nope", 1, ", seed-000"},
 		{"run", 2, ", seed-000"},
 		{"run --list seed-000", 1, "farlink multipath matrix"},
-		{"lab up --name noprofile --profile nope", 1, `farlink: profile "nope" is not shipped`},
+		{"lab up --name noprofile --profile nope", 1, `farlink: unknown profile "nope"`},
 		{"lab up --name noprofile --carriers nope,lte/kt", 1, "nope"},
 		{"lab exec", 2, "usage: farlink lab exec SIDE -- COMMAND"},
 		{"new no-such-kind", 2, "want one of terrestrial, geo"},

@@ -22,7 +22,7 @@ func multipathCommand() *cobra.Command {
 		multipathRouterCommand(), multipathProxyCommand(), multipathWireCommand(), multipathConverterCommand())
 }
 
-// carriersFlags are what both commands ask for.
+// carriersFlags are what the commands on laboratories of their own ask for.
 type carriersFlags struct {
 	names  string
 	seed   uint64
@@ -32,6 +32,10 @@ type carriersFlags struct {
 func (f *carriersFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.names, "carriers", "lte/skt,lte/kt", "profiles of the carriers, 1 to 8")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the channels")
+}
+
+// prints adds the flag of those that print data.
+func (f *carriersFlags) prints(c *cobra.Command) {
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
@@ -76,6 +80,7 @@ the wire. Needs root.`,
 		},
 	}
 	f.add(c)
+	f.prints(c)
 	c.Flags().StringVar(&config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
 	c.Flags().StringVar(&config.Congestion, "congestion", multipath.Auto, "congestion control of the subflows; auto is bbr, and cubic where a round trip takes 200 ms")
 	c.Flags().DurationVar(&lasts, "for", 10*time.Second, "how long to send")
@@ -149,6 +154,7 @@ Needs root. In full it takes 5 hours, with --quick some 6 minutes.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return matrix(c, &f, quick) },
 	}
 	f.add(c)
+	f.prints(c)
 	c.Flags().BoolVar(&quick, "quick", false, "each cell once, 3 s")
 	return c
 }

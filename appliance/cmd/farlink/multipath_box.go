@@ -119,6 +119,7 @@ type multipathChange struct {
 func multipathSetCommand() *cobra.Command {
 	var to target
 	var m multipathChange
+	var asJSON bool
 	c := &cobra.Command{
 		Use: "set off|wire|lab", Short: "Say how a running box carries connections over its paths",
 		Args: func(c *cobra.Command, args []string) error {
@@ -161,11 +162,15 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 			if err := box.call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), s)
+			}
 			return printMultipath(c.OutOrStdout(), s)
 		},
 	}
 	to.flags(c)
 	f := c.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&m.scheduler, "scheduler", "", "of mode lab: minrtt, roundrobin, redundant, blest, ecf or arrival")
 	f.StringVar(&m.congestion, "congestion", "", "congestion control of the subflows")
 	f.StringVar(&m.window, "window", "", `of mode lab: bytes in flight each way, "8MiB"`)

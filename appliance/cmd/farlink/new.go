@@ -55,7 +55,7 @@ the end of the input, take what stands in brackets.`,
 			return writeNew(out, p.Canonical())
 		},
 	}
-	c.Flags().StringVarP(&out, "output", "o", "", "file to write; it must not exist yet")
+	c.Flags().StringVarP(&out, "out", "o", "", "file to write; it must not exist yet")
 	return c
 }
 

@@ -15,7 +15,11 @@ import (
 )
 
 func pepCommand() *cobra.Command {
-	return group("pep", "The proxies (PEP) of a running box", pepStatusCommand(), pepSetCommand())
+	c := group("pep", "Show and switch the proxies (PEP) of a running box", pepStatusCommand(), pepSetCommand())
+	c.Long = `A performance enhancing proxy (PEP, RFC 3135) ends TCP connections at a side of
+the link and carries them on by connections of its own, with a congestion
+control that suits the link. One near the device, one far from it, or both.`
+	return c
 }
 
 func pepStatusCommand() *cobra.Command {
@@ -24,6 +28,13 @@ func pepStatusCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status", Short: "Show the proxies of a pair", Args: cobra.NoArgs,
+		Long: `status shows what was asked of the proxies of a pair, and of each:
+  FLOWS, MOST  connections that are split now, and how many may be
+  SPLIT        connections split so far
+  REFUSED, UNREACHABLE
+               those whose server refused, or did not answer
+  RESET        those ended otherwise than properly
+  PASSED       those that went straight into the link`,
 		Example: "  farlink pep status --lab lab",
 		RunE: func(c *cobra.Command, _ []string) error {
 			box, err := to.dial()
@@ -83,6 +94,7 @@ func printPEP(w io.Writer, s appliance.PEPState) error {
 func pepSetCommand() *cobra.Command {
 	var to target
 	var pair, sides, handshake, congestion string
+	var asJSON bool
 	c := &cobra.Command{
 		Use: "set on|off", Short: "Switch the proxies of a pair on or off",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -111,6 +123,9 @@ the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
 			if err := box.call(c.Context(), http.MethodPatch, "/pep?"+url.Values{"pair": {pair}}.Encode(), patch, &s); err != nil {
 				return err
 			}
+			if asJSON {
+				return printJSON(c.OutOrStdout(), s)
+			}
 			return printPEP(c.OutOrStdout(), s)
 		},
 	}
@@ -118,8 +133,9 @@ the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
 	f := c.Flags()
 	f.StringVar(&pair, "pair", "", "pair of ports, where the box has several")
 	f.StringVar(&sides, "sides", "both", "near (device side), far (network side) or both")
-	f.StringVar(&handshake, "handshake", "deferred", "deferred, early or pass")
-	f.StringVar(&congestion, "congestion", "xlayer", "congestion control over the link: xlayer, hybla, cubic, bbr, …")
+	f.StringVar(&handshake, "handshake", "deferred", "when a client is answered: deferred (once the server has), early (at once), or pass (no splitting but by rules)")
+	f.StringVar(&congestion, "congestion", "xlayer", "congestion control over the link: xlayer (by what the link grants), hybla, cubic, bbr, …")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -130,6 +146,9 @@ func flowsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "flows", Short: "List the split connections of a running box", Args: cobra.NoArgs,
+		Long: `flows lists the TCP connections that the proxies of a pair split: bytes up and
+down, and of the connections to either end the congestion control, its window
+(cwnd, in segments), round trip and retransmissions.`,
 		Example: "  farlink flows --lab lab --side near",
 		RunE: func(c *cobra.Command, _ []string) error {
 			box, err := to.dial()

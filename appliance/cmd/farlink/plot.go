@@ -24,7 +24,7 @@ import (
 func plotCommand() *cobra.Command {
 	d := drawing{simulation: simulation{length: durationFlag(60 * link.Second)}}
 	c := &cobra.Command{
-		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, MODCOD, grants",
+		Use: "plot [SERIES]", Short: "Draw a run over time: rate, queue, delay, loss, modulation and coding, grants",
 		Long: `plot draws a run as an SVG figure, which follows the reader's light or dark
 setting, or as a PNG. The run is a series that farlink sim --series wrote
 (JSON), one of a running box (GET /api/v1/series), a table (CSV: t_s, then a

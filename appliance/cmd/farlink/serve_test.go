@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"farlink/appliance"
 	"farlink/appliance/lab"
@@ -284,6 +285,15 @@ func TestHelp(t *testing.T) {
 		if c.Short == "" || !c.HasSubCommands() && c.Example == "" && c.Name() != "help" {
 			t.Errorf("%s: no description or no example", c.CommandPath())
 		}
+		// What a box answers is data.
+		if c.Flags().Lookup("token") != nil && c.Flags().Lookup("json") == nil {
+			t.Errorf("%s prints data, but no JSON", c.CommandPath())
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s: no description", c.CommandPath(), f.Name)
+			}
+		})
 		for _, sub := range c.Commands() {
 			look(sub)
 		}
