@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is how often the interfaces of paths are looked at. The kernel's
-// own events of a lost carrier come up to a second late (linkwatch gathers
-// them).
-const lookEvery = 20 * time.Millisecond
+// lookEvery is how often the interfaces of paths are looked at, beside each
+// time that the kernel tells of one: it tells of an interface that is set down
+// at once, of a lost carrier up to a second late (linkwatch gathers them).
+const lookEvery = 10 * time.Millisecond
 
 // sight is a path's interfaces at an instant.
 type sight struct {
@@ -28,14 +28,19 @@ type sight struct {
 type eyes struct {
 	site    *Site
 	handles map[string]*netlink.Handle // by namespace
+	news    chan netlink.LinkUpdate    // something is otherwise
+	done    chan struct{}
 }
 
 func openEyes(s *Site) (*eyes, error) {
-	e := &eyes{site: s, handles: map[string]*netlink.Handle{}}
+	e := &eyes{site: s, handles: map[string]*netlink.Handle{}, news: make(chan netlink.LinkUpdate, 1), done: make(chan struct{})}
 	for _, v := range s.sides() {
 		ns, err := netns.GetFromName(v.netns)
 		if err == nil {
 			e.handles[v.netns], err = netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+			if err == nil {
+				err = e.subscribe(ns)
+			}
 			ns.Close()
 		}
 		if err != nil {
@@ -45,8 +50,26 @@ func openEyes(s *Site) (*eyes, error) {
 	return e, nil
 }
 
+// subscribe has the kernel tell of a namespace's interfaces.
+func (e *eyes) subscribe(ns netns.NsHandle) error {
+	heard := make(chan netlink.LinkUpdate)
+	if err := netlink.LinkSubscribeWithOptions(heard, e.done, netlink.LinkSubscribeOptions{Namespace: &ns}); err != nil {
+		return err
+	}
+	go func() { // ends when done closes the socket
+		for u := range heard {
+			select {
+			case e.news <- u:
+			default: // one that waits says as much
+			}
+		}
+	}()
+	return nil
+}
+
 // Close lets go.
 func (e *eyes) Close() error {
+	close(e.done)
 	for _, h := range e.handles {
 		h.Close()
 	}
@@ -85,6 +108,7 @@ func (b *Bundle) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-every.C:
+		case <-b.eyes.news:
 		}
 		seen := b.eyes.look()
 		b.mu.Lock()

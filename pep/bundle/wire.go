@@ -86,7 +86,10 @@ func (b *Bundle) hear() error {
 
 // endpoints makes those of the near side as they are to be: one for each path
 // that is up beside the best, by which first subflows go. The kernel adds and
-// ends subflows of connections that exist, so they stay when mode wire ends.
+// ends subflows of connections that exist, so they stay when mode wire ends,
+// and when their path becomes the best: with the endpoint the kernel would end
+// the subflow that still carries, and first subflows, which were on the path
+// that is lost, are there only after a retransmission time-out.
 func (b *Bundle) endpoints() error {
 	b.wired = b.wired || b.config.Mode == Wire
 	if b.manager == nil || !b.wired {
@@ -101,7 +104,8 @@ func (b *Bundle) endpoints() error {
 		}
 		for _, a := range []netip.Addr{p.Near, p.Near6} {
 			if a.IsValid() {
-				errs = append(errs, b.endpoint(a, p.NearDev, flags, b.up[i] && i != chosen))
+				_, there := b.added[a]
+				errs = append(errs, b.endpoint(a, p.NearDev, flags, b.up[i] && (i != chosen || there)))
 			}
 		}
 	}
