@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"farlink/pep/multipath"
@@ -21,9 +19,9 @@ const coupled = 4
 
 // Plan is how a matrix is measured.
 type Plan struct {
-	Warm  time.Duration // of each cell, not counted: 10 s
-	For   time.Duration // of each cell: 30 s
-	Times int           // each cell is measured: 10
+	Warm  time.Duration `json:"warm_ns"` // of each cell, not counted
+	For   time.Duration `json:"for_ns"`  // of each cell: 30 s in full
+	Times int           `json:"times"`   // each cell is measured: 10 in full
 }
 
 // Quick is a plan of some minutes.
@@ -166,38 +164,4 @@ func (r *Result) Best() (scheduler, control string, mbps float64) {
 		}
 	}
 	return scheduler, control, mbps
-}
-
-// Print writes the tables with bars, and the verdicts on what was published.
-func (r *Result) Print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "Mbit/s\t%s\t\n", strings.Join(Controls, "\t"))
-	row := func(name string, of map[string][]float64) {
-		fmt.Fprintf(t, "%s\t", name)
-		for _, c := range Controls {
-			fmt.Fprintf(t, "%.1f\t", median(of[c]))
-		}
-		fmt.Fprintln(t)
-	}
-	for _, s := range schedule.Names() {
-		row(s, r.Cells[s])
-	}
-	for _, c := range r.Carriers {
-		row(c+" alone", r.Single[c])
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nsum of the carriers %.2f Mbit/s\n", r.SumMbps)
-	for _, s := range schedule.Names() {
-		for _, c := range Controls {
-			share := r.Cell(s, c) / r.SumMbps
-			fmt.Fprintf(w, "%10s %-6s %s %.1f%%\n", s, c, strings.Repeat("#", int(40*min(share, 1.1)+0.5)), 100*share)
-		}
-	}
-	fmt.Fprintln(w)
-	for _, v := range r.Verdicts() {
-		fmt.Fprintf(w, "%-14s %s (%s)\n", v.Word(), v.Claim, v.Found)
-	}
-	return nil
 }

@@ -59,9 +59,39 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s with %s at %v: %q still holds, or does not name %s", c.scheduler, c.control, c.mbps, c.claim, c.found)
 		}
 	}
+}
+
+// A report has every channel beside the other: where the first is as published
+// and the second has CUBIC in front with BLEST and a poor BBR on one path alone, two
+// orderings tell them apart, and one number.
+func TestReport(t *testing.T) {
+	r := Report{Plan: Quick}
+	r.Add("clean", "constant rates", asPublished())
+	other := asPublished()
+	other.Cells["blest"]["cubic"], other.Single["kt"]["bbr"] = []float64{50}, []float64{20}
+	other.Carriers = []string{"skt", "kt"}
+	r.Add("fading", "shadows", other)
 	var out bytes.Buffer
-	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "REPRODUCED") || !strings.Contains(out.String(), "48.6") {
-		t.Errorf("%v\n%s", err, out.String())
+	if err := r.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]bool{}
+	for _, l := range strings.Split(out.String(), "\n") {
+		lines[strings.Join(strings.Fields(l), " ")] = true
+	}
+	for _, want := range []string{
+		"BLEST with BBR over both, the best cell 48.60 48.6 = 48.6 =",
+		"second carrier (KT) alone, BBR 27.70 30.1 = 20.0 less",
+		"blest 26.0 | 26.0 26.0 | 26.0 26.0 | 26.0 11.0 | 11.0 42.0 | 42.0 45.0 | 50.0 48.6 | 48.6",
+		"skt 14.0 | 14.0 14.0 | 14.0 14.0 | 14.0 6.0 | 6.0 15.0 | 15.0 16.1 | 16.1 18.4 | 18.4",
+		"fading ##################################### 92.4 %", // 50 of 54.11: 37 of 40
+		"yes no BBR is the best control with RR, Redundant, BLEST and ECF",
+		"yes yes wVegas is the worst control, over both and alone",
+		"clean: 11 of 11", "fading: 9 of 11",
+	} {
+		if !lines[want] {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
 	}
 }
 
