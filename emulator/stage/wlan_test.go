@@ -32,7 +32,10 @@ func TestWLANReception(t *testing.T) {
 		{WLANConfig{Distance: 75}, 6.587, 0.950204, 0.90289, 8.1e-8, 1.1076},
 		{WLANConfig{Distance: 100}, 3.214, 0.789157, 0.62277, 1.09e-3, 1.604},
 		{WLANConfig{Distance: 150}, -1.540, 0.350075, 0.12255, 0.400, 4.892},
+		{WLANConfig{Distance: 50, RTS: true}, 11.342, 0.997712, 0.99088, 6.9e-9, 1.0092},
+		{WLANConfig{Distance: 75, RTS: true}, 6.587, 0.950204, 0.81521, 1.17e-3, 1.2252},
 		{WLANConfig{Distance: 100, RTS: true}, 3.214, 0.789157, 0.38784, 0.140, 2.216},
+		{WLANConfig{Distance: 150, RTS: true}, -1.540, 0.350075, 0.01502, 0.941, 3.911},
 		{WLANConfig{Distance: 250, Exponent: 2}, 9.26, 0.9897, 0.97951, 1.5e-12, 1.0209},
 	} {
 		w := wlan(c.config)
