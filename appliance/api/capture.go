@@ -68,13 +68,6 @@ type CaptureState struct {
 	Saved   []string        `json:"saved" doc:"Ids of the captures that triggers saved, oldest first."`
 }
 
-// CaptureTrigger saves a capture when it is met, once.
-type CaptureTrigger struct {
-	Lost string `json:"lost,omitempty" doc:"A frame lost for this reason, as metrics name it." example:"queue_full"`
-	Mark string `json:"mark,omitempty" enum:"ce,corrupted,duplicate,reordered" doc:"A frame with this mark."`
-	Wait string `json:"wait,omitempty" doc:"How long to go on after it, up to 20s; 5s when not given." example:"5s"`
-}
-
 // CaptureWish asks something of a capture.
 type CaptureWish struct {
 	Armed   bool            `json:"armed" doc:"Keep frames."`
@@ -147,8 +140,6 @@ func (s *Server) captureState(pair string) (*captureOutput, error) {
 	return out, nil
 }
 
-var marksByName = map[string]link.Mark{"ce": link.CE, "corrupted": link.Corrupted, "duplicate": link.Duplicate, "reordered": link.Reordered, "stripped": link.Stripped}
-
 func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*captureOutput, error) {
 	r, name, err := s.recorder(in.Pair)
 	if err != nil {
@@ -156,11 +147,10 @@ func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*capture
 	}
 	w := gate.Caller(ctx)
 	w.Note.On, w.Note.After = on("capture", name), in.Body
-	t := CaptureTrigger{}
+	trigger, wait, bad := capture.Trigger{}, time.Duration(0), error(nil)
 	if in.Body.Trigger != nil {
-		t = *in.Body.Trigger
+		trigger, wait, bad = in.Body.Trigger.read()
 	}
-	trigger, wait, bad := t.read()
 	if bad != nil {
 		return nil, bad
 	}
@@ -168,7 +158,7 @@ func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*capture
 	s.taps.mu.Lock()
 	delete(s.taps.trigger, name)
 	if in.Body.Trigger != nil {
-		s.taps.trigger[name] = t
+		s.taps.trigger[name] = *in.Body.Trigger
 	}
 	s.taps.mu.Unlock()
 	if in.Body.Trigger == nil {
@@ -179,29 +169,6 @@ func (s *Server) putCapture(ctx context.Context, in *captureWishInput) (*capture
 		time.AfterFunc(wait, func() { s.save(r, name, why) })
 	})
 	return s.captureState(name)
-}
-
-// read checks a trigger.
-func (t CaptureTrigger) read() (c capture.Trigger, wait time.Duration, bad error) {
-	c.Mark = marksByName[t.Mark]
-	for r := link.None + 1; int(r) < link.Reasons; r++ {
-		if t.Lost == r.String() {
-			c.Lost = r
-		}
-	}
-	if t.Lost != "" && c.Lost == link.None {
-		return c, 0, problem.New(http.StatusUnprocessableEntity, "no such reason of loss",
-			&huma.ErrorDetail{Location: "body.trigger.lost", Message: "want a reason as docs/metrics.md lists them", Value: t.Lost})
-	}
-	d, err := link.Duration(5*time.Second), error(nil)
-	if t.Wait != "" {
-		d, err = link.ParseDuration(t.Wait)
-	}
-	if err != nil || d < 0 || d > link.Duration(20*time.Second) {
-		return c, 0, problem.New(http.StatusUnprocessableEntity, "the wait is out of range",
-			&huma.ErrorDetail{Location: "body.trigger.wait", Message: "want a duration up to 20s", Value: t.Wait})
-	}
-	return c, time.Duration(d), nil
 }
 
 // captureID is what a saved capture is called: nothing else is a file here.
@@ -223,13 +190,6 @@ func (s *Server) save(r *capture.Recorder, pair, why string) {
 			s.Log.Error("capture", "error", err)
 		}
 	}
-}
-
-// CaptureSaved tells that a trigger saved a capture.
-type CaptureSaved struct {
-	ID   string `json:"id"`
-	Pair string `json:"pair"`
-	Why  string `json:"why" doc:"What the trigger met."`
 }
 
 func (s *Server) capturePath(id string) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"farlink/appliance"
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
 )
@@ -91,7 +92,9 @@ func TestCapture(t *testing.T) {
 		}
 	}
 	for body, where := range map[string]string{`{"armed":true,"trigger":{"lost":"bad luck"}}`: "body.trigger.lost", `{"armed":true,"trigger":{"wait":"1h"}}`: "body.trigger.wait",
-		`{"armed":true,"trigger":{"mark":"x"}}`: "body.trigger.mark"} {
+		`{"armed":true,"trigger":{"mark":"x"}}`: "body.trigger.mark", `{"armed":true,"trigger":{"wait":"1s"}}`: "want one of lost, mark",
+		`{"armed":true,"trigger":{"rate_below":"0"}}`: "body.trigger.rate_below", `{"armed":true,"trigger":{"rate_above":"fast"}}`: "body.trigger.rate_above",
+		`{"armed":true,"trigger":{"rtt_above":"2h"}}`: "body.trigger.rtt_above", `{"armed":true,"trigger":{"rtt_above":"1s","way":"up"}}`: "body.trigger.way"} {
 		if got := b.ask(driveToken, "PUT", "/api/v1/capture", body); got.StatusCode != 422 || !strings.Contains(got.body, where) {
 			t.Errorf("%s: %d %s", body, got.StatusCode, got.body)
 		}
@@ -100,4 +103,39 @@ func TestCapture(t *testing.T) {
 	if st := decoded[CaptureState](t, b.ask(readToken, "GET", "/api/v1/capture", "").body); st.Armed || st.Packets != 0 {
 		t.Errorf("%+v", st)
 	}
+}
+
+// TestCaptureFigures: what the box measures and what its users mark saves a
+// capture, too.
+func TestCaptureFigures(t *testing.T) {
+	dir := t.TempDir()
+	b := newBench(t, func(c *Config) { c.Capture, c.State = true, dir })
+	l := b.listen("")
+	fires := func(trigger, why string, then func()) {
+		t.Helper()
+		if got := b.ask(driveToken, "PUT", "/api/v1/capture", `{"armed":true,"trigger":`+trigger+`}`); got.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", trigger, got.StatusCode, got.body)
+		}
+		then()
+		if got := decoded[CaptureSaved](t, l.until(func(m heard) bool { return m.event == "capture" }).data); got.Pair != "main" || !strings.HasPrefix(got.Why, why) {
+			t.Errorf("%s: %+v, want %s", trigger, got, why)
+		}
+	}
+	// 300 ms up, 280 + 20 ms of queue down.
+	fires(`{"rtt_above":"599ms","wait":"0s"}`, "rtt 600ms above 599ms", func() {
+		b.engine.show(appliance.Figures{}, appliance.Reading{Link: "main", Way: "up", Name: "delay_ms", Value: 300},
+			appliance.Reading{Link: "main", Way: "down", Name: "delay_ms", Value: 280}, appliance.Reading{Link: "main", Way: "down", Name: "queue_ms", Value: 20})
+	})
+	// 100 Mbit/s or more for a tenth of a second are 10 Mbit/s of the second.
+	fires(`{"way":"up","rate_above":"2Mbit/s","wait":"0s"}`, "rate up ", func() {
+		b.engine.show(appliance.Figures{Up: appliance.WayFigures{BytesIn: 5e6, BytesOut: 5e6, PacketsOut: 4000}})
+	})
+	if got := b.ask(driveToken, "PUT", "/api/v1/runs/one", `{}`); got.StatusCode != 200 {
+		t.Fatalf("%d %s", got.StatusCode, got.body)
+	}
+	fires(`{"run_mark":"moved","wait":"0s"}`, "mark moved", func() {
+		for _, text := range []string{"begin", "moved"} {
+			b.ask(driveToken, "POST", "/api/v1/runs/one/marks", `{"text":"`+text+`"}`)
+		}
+	})
 }

@@ -46,6 +46,7 @@ func (s *Server) Run(ctx context.Context) error {
 			now := s.Box.State()
 			sample := run.Between(old, now)
 			s.past.Add(sample)
+			s.watch(sample)
 			for _, n := range s.runs.Add(sample, now) {
 				s.Box.Tell(appliance.Event{Kind: appliance.KindStorage, Pair: n.Pair, Text: n.Text})
 			}

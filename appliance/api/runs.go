@@ -210,6 +210,7 @@ func (s *Server) postMark(ctx context.Context, in *markInput) (*markOutput, erro
 	if err != nil {
 		return nil, refuseRun(err)
 	}
+	s.marked(in.ID, m.Text)
 	s.hub.Publish("mark", MarkSaid{Run: in.ID, Mark: m})
 	return &markOutput{m}, nil
 }

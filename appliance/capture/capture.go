@@ -3,7 +3,7 @@
 // writes them as pcapng, on demand or when a trigger fires.
 //
 //	engine's tap ──each 100 ms──▶ roll (30 s, bounded) ──▶ pcapng
-//	                                   │ trigger: a reason of loss
+//	                                   │ trigger: a loss, a mark, a rate, a round trip
 //	                                   └──▶ state directory
 //
 // The tap never holds the engine up: who reads too slowly misses frames, and
@@ -63,6 +63,7 @@ type Recorder struct {
 	trigger Trigger
 	fires   func(why string)
 	stream  *stream
+	level   level
 }
 
 // roll is the fates of one way, oldest first; their bytes stand one after
@@ -79,23 +80,6 @@ type kept struct {
 	fate link.Fate
 	from int // of its bytes
 	n    int
-}
-
-// Trigger is what a capture waits for; the zero Trigger is never met.
-type Trigger struct {
-	Lost link.Reason // a frame lost for this reason
-	Mark link.Mark   // a frame with one of these marks
-}
-
-// met says why the fate is what the trigger waits for, "" if it is not.
-func (t Trigger) met(f link.Fate) string {
-	switch {
-	case t.Lost != link.None && f.Cause.Reason == t.Lost:
-		return "lost " + t.Lost.String()
-	case t.Mark&f.Packet.Mark != 0:
-		return "marked"
-	}
-	return ""
 }
 
 // Arm begins to record, or stops and forgets.
@@ -123,7 +107,7 @@ func (r *Recorder) leave() {
 func (r *Recorder) Watch(t Trigger, fires func(why string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trigger, r.fires = t, fires
+	r.trigger, r.fires, r.level = t, fires, level{}
 }
 
 // Run records until ctx ends.

@@ -214,11 +214,14 @@ class Box:
         the file path."""
         return _save(self._bytes("/capture/pcap", self._of(last=last)), path)
 
-    def trigger(self, lost=None, mark=None, wait="5s", armed=True):
-        """Have a capture saved by itself when a frame is lost for a reason
-        ("queue_full", docs/metrics.md) or gets a mark ("ce")."""
-        trigger = {k: v for k, v in {"lost": lost, "mark": mark, "wait": wait}.items() if v is not None}
-        return self.call("PUT", "/capture", {"armed": armed, "trigger": trigger}, self._of())
+    def trigger(self, armed=True, wait="5s", **when):
+        """Have a capture saved by itself, once: when a frame is lost for a
+        reason (lost="queue_full", docs/metrics.md) or gets a mark
+        (mark="ce"), when the delivered rate of a way falls or rises
+        (way="up", rate_below="1Mbit/s", rate_above="20Mbit/s"), when the
+        link's round trip grows (rtt_above="700ms"), or when a mark is put
+        into a run (run_mark="moved")."""
+        return self.call("PUT", "/capture", {"armed": armed, "trigger": dict(when, wait=wait)}, self._of())
 
     # Checks, for benches.
 

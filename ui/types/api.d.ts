@@ -51,8 +51,18 @@ export interface CaptureTrigger {
   lost?: string
   /** A frame with this mark. */
   mark?: "ce" | "corrupted" | "duplicate" | "reordered"
+  /** The delivered rate of the last second rises above this. */
+  rate_above?: string
+  /** The delivered rate of the last second falls below this, having been there. */
+  rate_below?: string
+  /** The link's round trip, propagation and queues of both ways, exceeds this. */
+  rtt_above?: string
+  /** A mark with this text is put into a run of the pair; * is any. */
+  run_mark?: string
   /** How long to go on after it, up to 20s; 5s when not given. */
   wait?: string
+  /** Whose delivered rate is looked at; down when not given. */
+  way?: "down" | "up"
 }
 
 export interface CaptureWish {

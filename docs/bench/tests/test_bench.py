@@ -68,7 +68,7 @@ def test_stream(farlink):
 
 @pytest.mark.link("geo/qirse-t")
 def test_capture(farlink, tmp_path):
-    farlink.trigger(lost="random")
+    farlink.trigger(lost="random", rtt_above="2s", way="up", rate_below="8kbit/s")
     echo("-c", "3")
     path = farlink.capture(str(tmp_path / "last.pcapng"), last="10s")
     assert open(path, "rb").read(4) == b"\x0a\x0d\x0d\x0a"  # section header of pcapng
