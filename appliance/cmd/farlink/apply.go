@@ -46,7 +46,7 @@ why not, nothing. Seed, mode and pair stay unless they are given.`,
 				query.Set("pair", pair)
 			}
 			var done appliance.Applied
-			if err := box.call(c.Context(), http.MethodPatch, "/link?"+query.Encode(), patch, &done); err != nil {
+			if err := box.Call(c.Context(), http.MethodPatch, "/link?"+query.Encode(), patch, &done); err != nil {
 				return err
 			}
 			if asJSON {

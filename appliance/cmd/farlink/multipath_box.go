@@ -38,7 +38,7 @@ that are carried over several paths, and counts since the paths stand:
 				return err
 			}
 			var s appliance.MultipathState
-			if err := box.call(c.Context(), http.MethodGet, fmt.Sprintf("/multipath?limit=%d", limit), nil, &s); err != nil {
+			if err := box.Call(c.Context(), http.MethodGet, fmt.Sprintf("/multipath?limit=%d", limit), nil, &s); err != nil {
 				return err
 			}
 			if asJSON {
@@ -152,14 +152,14 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 			}
 			var s appliance.MultipathState
 			if len(m.backups) > 0 { // the others are to be none any more
-				if err := box.call(c.Context(), http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
+				if err := box.Call(c.Context(), http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
 					return err
 				}
 				if err := m.spare(patch, s.Paths); err != nil {
 					return err
 				}
 			}
-			if err := box.call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
+			if err := box.Call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
 				return err
 			}
 			if asJSON {

@@ -42,7 +42,7 @@ func pepStatusCommand() *cobra.Command {
 				return err
 			}
 			var s appliance.PEPState
-			if err := box.call(c.Context(), http.MethodGet, "/pep?"+url.Values{"pair": {pair}}.Encode(), nil, &s); err != nil {
+			if err := box.Call(c.Context(), http.MethodGet, "/pep?"+url.Values{"pair": {pair}}.Encode(), nil, &s); err != nil {
 				return err
 			}
 			if asJSON {
@@ -120,7 +120,7 @@ the proxies know are set over the API (PUT or PATCH /api/v1/pep).`,
 				return err
 			}
 			var s appliance.PEPState
-			if err := box.call(c.Context(), http.MethodPatch, "/pep?"+url.Values{"pair": {pair}}.Encode(), patch, &s); err != nil {
+			if err := box.Call(c.Context(), http.MethodPatch, "/pep?"+url.Values{"pair": {pair}}.Encode(), patch, &s); err != nil {
 				return err
 			}
 			if asJSON {
@@ -163,7 +163,7 @@ down, and of the connections to either end the congestion control, its window
 				Total int               `json:"total"`
 				Flows []appliance.Split `json:"flows"`
 			}
-			if err := box.call(c.Context(), http.MethodGet, "/flows?"+query.Encode(), nil, &page); err != nil {
+			if err := box.Call(c.Context(), http.MethodGet, "/flows?"+query.Encode(), nil, &page); err != nil {
 				return err
 			}
 			if asJSON {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"os/signal"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"farlink/appliance"
+	"farlink/appliance/client"
 )
 
 func statusCommand() *cobra.Command {
@@ -34,7 +34,7 @@ func statusCommand() *cobra.Command {
 			if watch {
 				return watchStatus(ctx, box, c.OutOrStdout(), asJSON)
 			}
-			s, err := box.status(ctx)
+			s, err := box.Status(ctx)
 			if err != nil {
 				return err
 			}
@@ -50,18 +50,13 @@ func statusCommand() *cobra.Command {
 	return c
 }
 
-func (c *client) status(ctx context.Context) (s appliance.State, err error) {
-	err = c.call(ctx, http.MethodGet, "/status", nil, &s)
-	return s, err
-}
-
 // watchStatus shows the state each second until ctx ends.
-func watchStatus(ctx context.Context, box *client, w io.Writer, asJSON bool) error {
+func watchStatus(ctx context.Context, box *client.Client, w io.Writer, asJSON bool) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var before appliance.State
 	for {
-		s, err := box.status(ctx)
+		s, err := box.Status(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 				return err
 			}
 			defer f.Close()
-			tape, err := trace.ReadTape(trace.File{Name: first(of, strings.Join(args, "")), Reader: f}, way.way, index)
+			tape, err := trace.ReadTape(trace.File{Name: cmp.Or(of, strings.Join(args, "")), Reader: f}, way.way, index)
 			if err != nil {
 				return err
 			}
@@ -84,6 +85,5 @@ func taped(ctx context.Context, box target, of string, args []string) (io.ReadCl
 	if err != nil {
 		return nil, err
 	}
-	c.http.Timeout = 0 // it may have gigabytes
-	return c.open(ctx, "/runs/"+url.PathEscape(of)+"/channel")
+	return c.Open(ctx, "/runs/"+url.PathEscape(of)+"/channel")
 }
