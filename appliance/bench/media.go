@@ -10,6 +10,7 @@ import (
 	"farlink/emulator/dama"
 	"farlink/emulator/link"
 	"farlink/emulator/lte"
+	"farlink/emulator/lte/radio"
 	"farlink/emulator/netlab"
 	"farlink/profiles"
 )
@@ -92,7 +93,7 @@ func carrierSpeed(seconds int) (float64, error) {
 
 // cellSpeed runs a cell of 100 UEs, ten of which always have frames waiting.
 func cellSpeed(seconds int) float64 {
-	cell := lte.NewCell(lte.Config{Scheduler: "proportional_fair", Down: lte.Radio{SINR: 15, Shadowing: 6}}, link.NewDraw(1, "cell"))
+	cell := lte.NewCell(lte.Config{Scheduler: "proportional_fair", Down: radio.Config{SINR: 15, Shadowing: 6}}, link.NewDraw(1, "cell"))
 	var bearers []*lte.Bearer
 	for range 100 {
 		bearers = append(bearers, cell.UE(1).Bearer(link.Down))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // Overheads of the user plane in bits: PDCP 2 B a packet (12-bit SN, TS
@@ -20,7 +21,7 @@ const (
 type Bearer struct {
 	ue      *UE
 	way     link.Way
-	channel channel
+	channel radio.Channel
 	harq    []link.Draw // one per component carrier
 
 	waiting link.FIFO // RLC buffer; When is the arrival
@@ -142,7 +143,7 @@ func (b *Bearer) prepare(tti int64) bool {
 	if b.waiting.Len() > 0 {
 		first = int64(b.waiting.Front().When) / ms
 	}
-	b.ready = b.eligible(tti) && b.channel.report(tti) > 0 && b.ue.reachable(b.way, tti, first)
+	b.ready = b.eligible(tti) && b.channel.Report(tti) > 0 && b.ue.reachable(b.way, tti, first)
 	return b.ready
 }
 
@@ -177,7 +178,7 @@ func (b *Bearer) discard(tti int64) {
 // blockBits is the transport block that prb resource blocks carry in a TTI
 // at the CQI known then.
 func (b *Bearer) blockBits(tti int64, prb int) int {
-	return int(b.ue.cell.sizes[b.way][b.channel.report(tti)][prb])
+	return int(b.ue.cell.sizes[b.way][b.channel.Report(tti)][prb])
 }
 
 // send fills one block on up to prb resource blocks of a carrier and returns
@@ -190,7 +191,7 @@ func (b *Bearer) send(tti int64, carrier, prb int) int {
 		want = b.allowance(tti, size)
 	}
 	cell := b.ue.cell
-	o := b.transmit(tti, carrier, b.channel.report(tti))
+	o := b.transmit(tti, carrier, b.channel.Report(tti))
 	used := b.fill(tti, want-blockOverhead, o) + blockOverhead
 	took := min(prb, max(1, (prb*used+size-1)/size))
 	for k := 1; k < o.transmissions; k++ {

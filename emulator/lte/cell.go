@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // Cell is the medium: the resource blocks of both ways, shared each TTI by its
@@ -21,14 +22,16 @@ type Cell struct {
 	changed link.Time // when the configuration last was
 }
 
+const ms = int64(link.Millisecond)
+
 // sizes are the transport blocks of a way in bits, all layers together, by
 // CQI and number of resource blocks.
 type sizes [16][101]int32
 
-func newSizes(index *[29]uint8, c *Config) (s sizes) {
+func newSizes(w link.Way, c *Config) (s sizes) {
 	for cqi := range s {
 		for prb := range c.PRB + 1 {
-			s[cqi][prb] = int32(TBS(int(index[MCS(cqi)]), prb) * c.Layers)
+			s[cqi][prb] = int32(radio.TBS(radio.Index(w, radio.MCS(cqi)), prb) * c.Layers)
 		}
 	}
 	return s
@@ -57,7 +60,7 @@ func NewCell(cfg Config, draw link.Draw) *Cell {
 	}
 	c.ways[link.Down].share = cfg.Background.DownShare
 	c.ways[link.Up].share = cfg.Background.UpShare
-	c.sizes = [2]sizes{link.Down: newSizes(&downITBS, &cfg), link.Up: newSizes(&upITBS, &cfg)}
+	c.sizes = [2]sizes{link.Down: newSizes(link.Down, &cfg), link.Up: newSizes(link.Up, &cfg)}
 	c.load = newBackground(cfg.Background, draw.Sub("background"))
 	return c
 }
@@ -68,11 +71,11 @@ func (c *Cell) UE(weight int) *UE {
 	u := &UE{cell: c, weight: max(weight, 1), number: len(c.ues)}
 	draw := c.draw.Sub(fmt.Sprintf("ue%d", u.number))
 	u.offset = int64(draw.Uint64(0) % 10240)
-	radios := [2]Radio{link.Down: c.cfg.Down, link.Up: c.cfg.Up}
+	radios := [2]radio.Config{link.Down: c.cfg.Down, link.Up: c.cfg.Up}
 	for _, w := range link.Ways {
 		d := draw.Sub(w.String())
 		b := &u.bearers[w]
-		*b = Bearer{ue: u, way: w, channel: newChannel(radios[w], d)}
+		*b = Bearer{ue: u, way: w, channel: radio.NewChannel(radios[w], d)}
 		b.reportOf, b.rateAt = -1, -rateWindow-1
 		b.ahead = w == link.Up && c.cfg.Access.Grants == "prescheduled"
 		for i := range c.cfg.Carriers {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // Cell returns the cell that the UE stands in.
@@ -30,7 +31,7 @@ func (c *Cell) Change(at link.Time, cfg Config) {
 	served := c.load.average
 	c.load = newBackground(cfg.Background, c.draw.Sub("background"))
 	c.load.average = served
-	c.sizes = [2]sizes{link.Down: newSizes(&downITBS, &c.cfg), link.Up: newSizes(&upITBS, &c.cfg)}
+	c.sizes = [2]sizes{link.Down: newSizes(link.Down, &c.cfg), link.Up: newSizes(link.Up, &c.cfg)}
 	for w := range c.ways {
 		r := &c.ways[w]
 		kept := min(len(r.carriers), cfg.Carriers)
@@ -44,11 +45,11 @@ func (c *Cell) Change(at link.Time, cfg Config) {
 }
 
 // change gives a bearer another radio and the cell's present way of access.
-func (b *Bearer) change(at link.Time, was, radio Radio) {
+func (b *Bearer) change(at link.Time, was, is radio.Config) {
 	c := b.ue.cell
 	d := c.draw.Sub(fmt.Sprintf("ue%d", b.ue.number)).Sub(b.way.String())
-	if !reflect.DeepEqual(was, radio) {
-		b.channel = b.channel.become(radio, d)
+	if !reflect.DeepEqual(was, is) {
+		b.channel = b.channel.Become(is, d)
 	}
 	for i := len(b.harq); i < c.cfg.Carriers; i++ {
 		b.harq = append(b.harq, d.Sub(fmt.Sprintf("harq%d", i)))
@@ -62,17 +63,4 @@ func (b *Bearer) change(at link.Time, was, radio Radio) {
 	} else if b.waiting.Len() > 0 {
 		b.request(int64(at))
 	}
-}
-
-// become returns the channel of another radio. Shadows that wander as before
-// go on where they are, in the new strength.
-func (c *channel) become(r Radio, draw link.Draw) channel {
-	n := newChannel(r, draw)
-	if n.rho == c.rho && c.radio.Shadowing > 0 {
-		n.slot = c.slot
-		for i, s := range c.shadow {
-			n.shadow[i] = s * r.Shadowing / c.radio.Shadowing
-		}
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // Config describes a cell and the UE that a link is. The zero value of each
@@ -23,15 +24,15 @@ type Config struct {
 	// Default round_robin.
 	Scheduler string `toml:"scheduler" json:"scheduler,omitempty"`
 
-	Background Background `toml:"background" json:"background,omitzero"`
-	Down       Radio      `toml:"down" json:"down,omitzero"`
-	Up         Radio      `toml:"up" json:"up,omitzero"`
-	HARQ       HARQ       `toml:"harq" json:"harq,omitzero"`
-	RLC        RLC        `toml:"rlc" json:"rlc,omitzero"`
-	Access     Access     `toml:"access" json:"access,omitzero"`
-	DRX        DRX        `toml:"drx" json:"drx,omitzero"`
-	RRC        RRC        `toml:"rrc" json:"rrc,omitzero"`
-	Mobility   Mobility   `toml:"mobility" json:"mobility,omitzero"`
+	Background Background   `toml:"background" json:"background,omitzero"`
+	Down       radio.Config `toml:"down" json:"down,omitzero"`
+	Up         radio.Config `toml:"up" json:"up,omitzero"`
+	HARQ       HARQ         `toml:"harq" json:"harq,omitzero"`
+	RLC        RLC          `toml:"rlc" json:"rlc,omitzero"`
+	Access     Access       `toml:"access" json:"access,omitzero"`
+	DRX        DRX          `toml:"drx" json:"drx,omitzero"`
+	RRC        RRC          `toml:"rrc" json:"rrc,omitzero"`
+	Mobility   Mobility     `toml:"mobility" json:"mobility,omitzero"`
 }
 
 // Background is the load of other UEs: each is active, with a full buffer, in
@@ -47,35 +48,6 @@ type Background struct {
 	// rest of the cell takes beside those UEs, steadily, 0..0.99.
 	DownShare float64 `toml:"down_share" json:"down_share,omitempty"`
 	UpShare   float64 `toml:"up_share" json:"up_share,omitempty"`
-}
-
-// Radio is the channel of one way.
-type Radio struct {
-	// SINR in dB, the mean of the process, -10..40. Default 20.
-	SINR float64 `toml:"sinr_db" json:"sinr_db,omitempty"`
-	// Distance in metres from the site: when set, SINR comes from the
-	// macro path loss of TS 36.942 (clause 4.5.2) and SINR is ignored.
-	Distance float64 `toml:"distance_m" json:"distance_m,omitempty"`
-	// Shadowing is its standard deviation in dB (8 in TS 36.814); 0 is off.
-	Shadowing float64 `toml:"shadowing_db" json:"shadowing_db,omitempty"`
-	// Decorrelation distance of shadowing in metres. Default 50.
-	Decorrelation float64 `toml:"decorrelation_m" json:"decorrelation_m,omitempty"`
-	// Speed in km/h moves both shadowing and fading. Default 3.
-	Speed float64 `toml:"speed_kmh" json:"speed_kmh,omitempty"`
-	// Fading is "none", "rayleigh" or "rician". Default none.
-	Fading string `toml:"fading" json:"fading,omitempty"`
-	// RiceK is the Rice factor in dB for "rician". Default 6.
-	RiceK float64 `toml:"rice_k_db" json:"rice_k_db,omitempty"`
-	// Frequency in MHz, for the Doppler shift. Default 1800.
-	Frequency float64 `toml:"frequency_mhz" json:"frequency_mhz,omitempty"`
-	// CQIPeriod is the distance of reports, whole ms. Default 5ms (srsRAN:
-	// 40 ms); CQIDelay is their age when used. Default 6ms.
-	CQIPeriod link.Duration `toml:"cqi_period" json:"cqi_period,omitempty"`
-	CQIDelay  link.Duration `toml:"cqi_delay" json:"cqi_delay,omitempty"`
-	// Trace replaces SINR and Shadowing: values in dB, TraceStep apart,
-	// repeated for ever.
-	Trace     []float64     `toml:"trace_db" json:"trace_db,omitempty"`
-	TraceStep link.Duration `toml:"trace_step" json:"trace_step,omitempty"`
 }
 
 // HARQ is the hybrid ARQ of both ways.
@@ -166,7 +138,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Carriers, 1)
 	or(&c.Scheduler, "round_robin")
 	or(&c.Background.Burst, 200*link.Millisecond)
-	c.Down, c.Up = c.Down.withDefaults(), c.Up.withDefaults()
+	c.Down, c.Up = c.Down.Complete(), c.Up.Complete()
 	or(&c.HARQ.BLER, 0.1)
 	c.HARQ.BLER = max(c.HARQ.BLER, 0)
 	or(&c.HARQ.Model, "fixed")
@@ -185,19 +157,6 @@ func (c Config) withDefaults() Config {
 	or(&c.Mobility.Forwarding, "lossless")
 	or(&c.Mobility.FailureOutage, link.Second)
 	return c
-}
-
-func (r Radio) withDefaults() Radio {
-	or(&r.SINR, 20)
-	or(&r.Decorrelation, 50)
-	or(&r.Speed, 3)
-	or(&r.Fading, "none")
-	or(&r.RiceK, 6)
-	or(&r.Frequency, 1800)
-	or(&r.CQIPeriod, 5*link.Millisecond)
-	or(&r.CQIDelay, 6*link.Millisecond)
-	or(&r.TraceStep, link.Second)
-	return r
 }
 
 func or[T comparable](p *T, value T) {
@@ -250,8 +209,8 @@ func (c Config) Check(report link.Report) {
 	k.wholeMS("background.burst", c.Background.Burst, link.Millisecond, 3600*link.Second)
 	k.in("background.down_share", c.Background.DownShare, 0, 0.99)
 	k.in("background.up_share", c.Background.UpShare, 0, 0.99)
-	c.Down.check(check{report, "down."})
-	c.Up.check(check{report, "up."})
+	c.Down.Check(report.Under("down"))
+	c.Up.Check(report.Under("up"))
 	k.in("harq.bler", c.HARQ.BLER, 0, 0.9)
 	k.of("harq.model", c.HARQ.Model, "fixed", "sinr")
 	k.in("harq.transmissions", float64(c.HARQ.Transmissions), 1, 28)
@@ -263,23 +222,6 @@ func (c Config) Check(report link.Report) {
 	k.wholeMS("rlc.reordering", c.RLC.Reordering, 0, 200*link.Millisecond)
 	c.checkAccess(k)
 	c.checkStates(k)
-}
-
-func (r Radio) check(k check) {
-	k.in("sinr_db", r.SINR, -10, 40)
-	k.in("distance_m", r.Distance, 0, 30000)
-	k.in("shadowing_db", r.Shadowing, 0, 20)
-	k.in("decorrelation_m", r.Decorrelation, 1, 1000)
-	k.in("speed_kmh", r.Speed, 0.1, 500)
-	k.of("fading", r.Fading, "none", "rayleigh", "rician")
-	k.in("rice_k_db", r.RiceK, -10, 30)
-	k.in("frequency_mhz", r.Frequency, 400, 6000)
-	k.wholeMS("cqi_period", r.CQIPeriod, link.Millisecond, 160*link.Millisecond)
-	k.wholeMS("cqi_delay", r.CQIDelay, 0, 100*link.Millisecond)
-	k.wholeMS("trace_step", r.TraceStep, link.Millisecond, 3600*link.Second)
-	for i, v := range r.Trace {
-		k.in(fmt.Sprintf("trace_db[%d]", i), v, -50, 60)
-	}
 }
 
 func (c Config) checkAccess(k check) {
@@ -319,7 +261,7 @@ func (c Config) checkStates(k check) {
 // carriers allow, HARQ without failures: the largest transport block each TTI.
 func (c Config) Peak() link.Rate {
 	c = c.withDefaults()
-	return link.Rate(TBS(26, c.PRB)*c.Layers*c.Carriers) * link.KilobitPerSecond
+	return link.Rate(radio.TBS(26, c.PRB)*c.Layers*c.Carriers) * link.KilobitPerSecond
 }
 
 // Waiting returns the most bytes that wait in the buffer of one way.

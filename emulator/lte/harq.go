@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // Timing in TTIs (TS 36.213 clauses 7 and 8: acknowledgement after 4, again
@@ -63,7 +64,7 @@ func (b *Bearer) attempts(draw link.Draw, n uint64, tti int64, cqi int) (int, bo
 		if h.Model == "sinr" {
 			// Chase combining adds the energies of k receptions.
 			gain := 10 * math.Log10(float64(k))
-			p = bler(b.channel.sinr(tti+int64(k-1)*harqRTT)+gain, cqi)
+			p = radio.BLER(b.channel.SINR(tti+int64(k-1)*harqRTT)+gain, cqi)
 		}
 		if draw.Float(n<<5|uint64(k)) >= p {
 			return k, true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
 )
 
 // radioRTT is the unloaded round trip of the radio: downlink 7.5 ms; uplink
@@ -23,23 +24,23 @@ func (b *Bearer) radioRTT() link.Duration {
 }
 
 func (b *Bearer) mode(tti int64) string {
-	cqi := b.channel.report(tti)
+	cqi := b.channel.Report(tti)
 	if cqi == 0 {
 		return "CQI 0"
 	}
-	return fmt.Sprintf("CQI %d MCS %d", cqi, MCS(cqi))
+	return fmt.Sprintf("CQI %d MCS %d", cqi, radio.MCS(cqi))
 }
 
 // Probes yields the state of the bearer and its cell.
 func (b *Bearer) Probes(now link.Time, yield func(link.Probe)) {
 	tti := int64(now) / ms
 	cell := b.ue.cell
-	cqi := b.channel.report(tti)
+	cqi := b.channel.Report(tti)
 	mcs := 0
 	if cqi > 0 {
-		mcs = MCS(cqi)
+		mcs = radio.MCS(cqi)
 	}
-	yield(link.Probe{Name: "sinr_db", Value: b.channel.sinr(tti)})
+	yield(link.Probe{Name: "sinr_db", Value: b.channel.SINR(tti)})
 	yield(link.Probe{Name: "cqi", Value: float64(cqi)})
 	yield(link.Probe{Name: "mcs", Value: float64(mcs)})
 	yield(link.Probe{Name: "granted_bps", Value: float64(b.Capacity(now).Rate)})

@@ -8,11 +8,12 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
+	"farlink/emulator/lte/radio"
 )
 
 // rough is a configuration in which everything varies.
 func rough() Config {
-	r := Radio{SINR: 9, Shadowing: 6, Speed: 30, Fading: "rayleigh"}
+	r := radio.Config{SINR: 9, Shadowing: 6, Speed: 30, Fading: "rayleigh"}
 	return Config{
 		PRB: 25, Layers: 1, Carriers: 2, Scheduler: "proportional_fair", Down: r, Up: r,
 		Background: Background{UEs: 5, Activity: 0.4},
@@ -90,7 +91,7 @@ func TestStationsIndependent(t *testing.T) {
 // fair schedulers.
 func TestWeights(t *testing.T) {
 	for _, scheduler := range []string{"round_robin", "proportional_fair"} {
-		cell := NewCell(Config{Scheduler: scheduler, Down: radio(12)}, link.NewDraw(1, "lte"))
+		cell := NewCell(Config{Scheduler: scheduler, Down: steady(12)}, link.NewDraw(1, "lte"))
 		one, three := cell.UE(1).Bearer(link.Down), cell.UE(3).Bearer(link.Down)
 		var a, b linktest.Log
 		for seq, now := uint64(0), link.Time(0); now < 5*second; seq, now = seq+1, now.Add(300*link.Microsecond) {
@@ -106,9 +107,9 @@ func TestWeights(t *testing.T) {
 
 // TestBackground: with n full buffers beside it a station gets 1/(n+1).
 func TestBackground(t *testing.T) {
-	alone := saturate(t, lone(Config{Down: radio(12), HARQ: perfect}, link.Down), 150*link.Microsecond, 6*second)
+	alone := saturate(t, lone(Config{Down: steady(12), HARQ: perfect}, link.Down), 150*link.Microsecond, 6*second)
 	for _, scheduler := range []string{"round_robin", "proportional_fair"} {
-		cfg := Config{Scheduler: scheduler, Down: radio(12), HARQ: perfect, Background: Background{UEs: 4, Activity: 1}}
+		cfg := Config{Scheduler: scheduler, Down: steady(12), HARQ: perfect, Background: Background{UEs: 4, Activity: 1}}
 		got := saturate(t, lone(cfg, link.Down), 150*link.Microsecond, 6*second)
 		if share := got / alone; math.Abs(share-0.2) > 0.02 {
 			t.Errorf("%s: share %.3f beside four full buffers, want 0.2", scheduler, share)
@@ -119,8 +120,8 @@ func TestBackground(t *testing.T) {
 // TestUplinkRate: a saturated uplink with dynamic grants carries what the
 // blocks carry: the request only costs the start.
 func TestUplinkRate(t *testing.T) {
-	cfg := Config{PRB: 50, Up: radio(10.5), HARQ: perfect}
-	want := float64(TBS(int(upITBS[MCS(9)]), 50)) * 1000
+	cfg := Config{PRB: 50, Up: steady(10.5), HARQ: perfect}
+	want := float64(radio.TBS(radio.Index(link.Up, radio.MCS(9)), 50)) * 1000
 	for _, grants := range []string{"dynamic", "prescheduled"} {
 		cfg.Access.Grants = grants
 		got := saturate(t, lone(cfg, link.Up), 500*link.Microsecond, 6*second)
@@ -154,7 +155,7 @@ func TestAdopt(t *testing.T) {
 
 // TestDiscard: PDCP drops what waited longer than its timer, no earlier.
 func TestDiscard(t *testing.T) {
-	cfg := Config{PRB: 6, Down: radio(3), HARQ: perfect, RLC: RLC{Discard: 100 * link.Millisecond, Buffer: 1 << 20}}
+	cfg := Config{PRB: 6, Down: steady(3), HARQ: perfect, RLC: RLC{Discard: 100 * link.Millisecond, Buffer: 1 << 20}}
 	b, log := lone(cfg, link.Down), &linktest.Log{}
 	sent := map[uint64]link.Time{}
 	for i := range uint64(400) {
@@ -180,7 +181,7 @@ func TestChannelIgnoresTraffic(t *testing.T) {
 	log := &linktest.Log{}
 	for tti := range int64(20000) {
 		loaded.Put(link.Packet{When: link.Time(tti * ms), Seq: uint64(tti), Body: link.Body{Size: 1514}}, log)
-		if a, b := quiet.channel.sinr(tti), loaded.channel.sinr(tti); a != b {
+		if a, b := quiet.channel.SINR(tti), loaded.channel.SINR(tti); a != b {
 			t.Fatalf("TTI %d: %v dB quiet, %v dB loaded", tti, a, b)
 		}
 	}
@@ -198,7 +199,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("good configuration has problems: %v", p)
 		}
 	}
-	bad := Config{PRB: 101, Layers: 3, Scheduler: "best", Down: Radio{SINR: 99, Fading: "deep"}, HARQ: HARQ{BLER: 1},
+	bad := Config{PRB: 101, Layers: 3, Scheduler: "best", Down: radio.Config{SINR: 99, Fading: "deep"}, HARQ: HARQ{BLER: 1},
 		RLC: RLC{Buffer: 1, Discard: link.Second}, Access: Access{SRPeriod: 3 * link.Millisecond},
 		DRX: DRX{LongCycle: 40 * link.Millisecond, OnDuration: 80 * link.Millisecond, Inactivity: link.Millisecond}}
 	want := []string{"prb", "layers", "scheduler", "down.sinr_db", "down.fading", "harq.bler", "rlc.buffer", "rlc.discard", "access.sr_period", "drx.on_duration"}
@@ -214,14 +215,14 @@ func TestNoAllocs(t *testing.T) {
 }
 
 func BenchmarkBearer(b *testing.B) {
-	linktest.Benchmark(b, lone(Config{Down: radio(20)}, link.Down), 300*link.Microsecond)
+	linktest.Benchmark(b, lone(Config{Down: steady(20)}, link.Down), 300*link.Microsecond)
 }
 
 // BenchmarkCell is one simulated second of 100 UEs, ten of them saturated.
 func BenchmarkCell(b *testing.B) {
 	for _, scheduler := range []string{"round_robin", "proportional_fair"} {
 		b.Run(scheduler, func(b *testing.B) {
-			cell := NewCell(Config{Scheduler: scheduler, Down: Radio{SINR: 15, Shadowing: 6}}, link.NewDraw(1, "lte"))
+			cell := NewCell(Config{Scheduler: scheduler, Down: radio.Config{SINR: 15, Shadowing: 6}}, link.NewDraw(1, "lte"))
 			var bearers []*Bearer
 			for range 100 {
 				bearers = append(bearers, cell.UE(1).Bearer(link.Down))
@@ -245,7 +246,7 @@ func BenchmarkCell(b *testing.B) {
 }
 
 func Example() {
-	cell := NewCell(Config{PRB: 50, Down: Radio{SINR: 12}}, link.NewDraw(1, "lte"))
+	cell := NewCell(Config{PRB: 50, Down: radio.Config{SINR: 12}}, link.NewDraw(1, "lte"))
 	b := cell.UE(1).Bearer(link.Down)
 	fmt.Println(b.Capacity(0).Mode, b.Capacity(0).Rate)
 	// Output: CQI 10 MCS 18 16.416Mbit/s

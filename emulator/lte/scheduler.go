@@ -1,6 +1,9 @@
 package lte
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/lte/radio"
+)
 
 // choose returns the bearer that gets the next free blocks of a TTI, nil when
 // it is the background's turn. active is how many background UEs want some.
@@ -122,7 +125,7 @@ func (g *background) bestBits(tti int64, cfg Config) float64 {
 	if g.at(tti) == 0 {
 		return 0
 	}
-	return float64(TBS(int(downITBS[MCS(g.quality)]), cfg.PRB) * cfg.Layers)
+	return float64(radio.TBS(radio.Index(link.Down, radio.MCS(g.quality)), cfg.PRB) * cfg.Layers)
 }
 
 // fairMetric is rate over average of the background UE that waits longest.

@@ -1,6 +1,10 @@
-package lte
+package radio
 
-import "sort"
+import (
+	"sort"
+
+	"farlink/emulator/link"
+)
 
 // cqiSINR[i] is the SINR in dB from which CQI i+1 is reported: the list that
 // public simulators share for 10 % BLER; no standard gives one.
@@ -20,12 +24,15 @@ func MCS(cqi int) int { return 2 * (max(cqi, 1) - 1) }
 // 10 % BLER by which the CQI is defined (TS 36.213 clause 7.2.3).
 func requiredSINR(cqi int) float64 { return cqiSINR[max(cqi, 1)-1] }
 
-// downITBS and upITBS give the TBS index of an MCS: TS 36.213 tables
-// 7.1.7.1-1 (downlink) and 8.6.1-1 (uplink).
-var (
-	downITBS = [29]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26}
-	upITBS   = [29]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 23, 24, 25, 26}
-)
+// indices give the TBS index of an MCS by way: TS 36.213 tables 7.1.7.1-1
+// (downlink) and 8.6.1-1 (uplink).
+var indices = [2][29]uint8{
+	link.Down: {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26},
+	link.Up:   {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 23, 24, 25, 26},
+}
+
+// Index returns the TBS index 0..26 of an MCS 0..28 on a way.
+func Index(w link.Way, mcs int) int { return int(indices[w][mcs]) }
 
 // tbsPRB are the columns of tbsTable.
 var tbsPRB = [6]int{6, 15, 25, 50, 75, 100}

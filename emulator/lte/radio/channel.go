@@ -1,4 +1,4 @@
-package lte
+package radio
 
 import (
 	"math"
@@ -8,10 +8,10 @@ import (
 
 const ms = int64(link.Millisecond)
 
-// channel is the SINR process of one way of one UE. Its value at a TTI is a
+// Channel is the SINR process of one way of one UE. Its value at a TTI is a
 // function of seed and TTI, whatever is asked before or after.
-type channel struct {
-	radio Radio
+type Channel struct {
+	radio Config
 	mean  float64 // dB
 	fade  link.Draw
 	noise link.Draw // of shadowing
@@ -38,8 +38,9 @@ const (
 	shadowRing = 64
 )
 
-func newChannel(r Radio, draw link.Draw) channel {
-	c := channel{radio: r, mean: r.SINR, fade: draw.Sub("fade"), noise: draw.Sub("shadow"), slot: -1}
+// NewChannel returns the channel of a configuration that is complete.
+func NewChannel(r Config, draw link.Draw) Channel {
+	c := Channel{radio: r, mean: r.SINR, fade: draw.Sub("fade"), noise: draw.Sub("shadow"), slot: -1}
 	c.period, c.delay = int64(r.CQIPeriod)/ms, int64(r.CQIDelay)/ms
 	if r.Distance > 0 {
 		c.mean = pathSINR(r.Distance)
@@ -70,8 +71,8 @@ func pathSINR(metres float64) float64 {
 	return 46 + 15 - 10 - loss - noise - 6
 }
 
-// sinr returns the SINR in dB in a TTI.
-func (c *channel) sinr(tti int64) float64 {
+// SINR returns the SINR in dB in a TTI.
+func (c *Channel) SINR(tti int64) float64 {
 	tti = max(tti, 0)
 	if n := int64(len(c.radio.Trace)); n > 0 {
 		return c.radio.Trace[tti/(int64(c.radio.TraceStep)/ms)%n] + c.fading(tti)
@@ -79,7 +80,7 @@ func (c *channel) sinr(tti int64) float64 {
 	return c.mean + c.shadowing(tti/shadowSlot) + c.fading(tti)
 }
 
-func (c *channel) shadowing(slot int64) float64 {
+func (c *Channel) shadowing(slot int64) float64 {
 	if c.radio.Shadowing == 0 {
 		return 0
 	}
@@ -97,7 +98,7 @@ func (c *channel) shadowing(slot int64) float64 {
 
 // fading is the power of the multipath in dB against its mean: a complex
 // Gaussian per coherence block, interpolated at constant power.
-func (c *channel) fading(tti int64) float64 {
+func (c *Channel) fading(tti int64) float64 {
 	if c.radio.Fading == "none" {
 		return 0
 	}
@@ -110,22 +111,35 @@ func (c *channel) fading(tti int64) float64 {
 	return 10 * math.Log10(max(re*re+im*im, 1e-6))
 }
 
-// report returns the CQI that the cell knows in a TTI: the last periodic one
+// Become returns the channel of another radio. Shadows that wander as before
+// go on where they are, in the new strength.
+func (c *Channel) Become(r Config, draw link.Draw) Channel {
+	n := NewChannel(r, draw)
+	if n.rho == c.rho && c.radio.Shadowing > 0 {
+		n.slot = c.slot
+		for i, s := range c.shadow {
+			n.shadow[i] = s * r.Shadowing / c.radio.Shadowing
+		}
+	}
+	return n
+}
+
+// Report returns the CQI that the cell knows in a TTI: the last periodic one
 // that is old enough.
-func (c *channel) report(tti int64) int {
+func (c *Channel) Report(tti int64) int {
 	if tti < c.known[0] || tti >= c.known[1] {
 		at := max(0, (tti-c.delay)/c.period*c.period)
 		c.known = [2]int64{at + c.delay, at + c.delay + c.period}
 		if at == 0 { // known from the start
 			c.known[0] = 0
 		}
-		c.cqi = CQI(c.sinr(at))
+		c.cqi = CQI(c.SINR(at))
 	}
 	return c.cqi
 }
 
-// bler is the block error rate at an SINR for a block of a CQI: 10 % at the
+// BLER is the block error rate at an SINR for a block of a CQI: 10 % at the
 // CQI's own SINR, by definition, and a waterfall of a decade per 0.9 dB.
-func bler(sinr float64, cqi int) float64 {
+func BLER(sinr float64, cqi int) float64 {
 	return 1 / (1 + 9*math.Exp((sinr-requiredSINR(cqi))*2.5))
 }
