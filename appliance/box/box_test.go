@@ -422,26 +422,6 @@ func TestResetEndsEvents(t *testing.T) {
 	})
 }
 
-func TestDisruptionProblems(t *testing.T) {
-	cases := map[string]appliance.Disruption{
-		"kind":           {Kind: "rain"},
-		"duration":       {Kind: appliance.CutFor},
-		"duration count": {Kind: appliance.CutFor, Duration: 25 * 3600 * link.Second, Count: 2},
-		"down up count":  {Kind: appliance.Flap},
-		"duration down":  {Kind: appliance.Flap, Duration: 1, Up: 1, Count: 1},
-		"count":          {Kind: appliance.Flap, Down: 3600 * link.Second, Up: 3600 * link.Second, Count: 13},
-	}
-	for want, d := range cases {
-		var paths []string
-		for _, p := range d.Check() {
-			paths = append(paths, p.Path)
-		}
-		if got := strings.Join(paths, " "); got != want {
-			t.Errorf("%+v: problems at %q, want %q", d, got, want)
-		}
-	}
-}
-
 func TestReload(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		first := bench.last()
