@@ -93,7 +93,7 @@ func (s Spec) checkMedia() (problems []profiles.Problem) {
 func unlike(p, q *profiles.Profile) string {
 	if a, b := cellOf(p), cellOf(q); a != nil && b != nil {
 		own := *a
-		own.Mobility = b.Mobility // each UE's own
+		own.Mobility.Forwarding = b.Mobility.Forwarding // in its own handovers
 		if !reflect.DeepEqual(own, *b) {
 			return "lte"
 		}
