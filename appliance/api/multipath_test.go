@@ -199,10 +199,10 @@ func TestMultipathPanel(t *testing.T) {
 	if got := web.Complaints(); len(got) > 0 {
 		t.Errorf("the page complained: %s", strings.Join(got, "\n"))
 	}
-	axe := npm(t, "axe-core@4.11.0", "axe.min.js")
+	axe := chromium.Axe(t)
 	for _, theme := range []string{"light", "dark"} {
 		web.Do(`document.documentElement.dataset.theme = '` + theme + `'; 1`)
-		web.Do(string(axe))
+		web.Do(axe)
 		got := web.Do(`axe.run('[aria-labelledby=multipath]', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
 			r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')).join('\n') || r.passes.length + ' passed')`)
 		if !strings.HasSuffix(got, " passed") {

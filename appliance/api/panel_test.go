@@ -59,7 +59,7 @@ func TestPanel(t *testing.T) {
 	}
 
 	web.Key("/")
-	web.Must("Input.insertText", map[string]any{"text": "qirse-sat"}, nil)
+	web.Insert("qirse-sat")
 	web.Until("few are found", `(n => n > 0 && n < 5)(document.querySelectorAll('.profiles li').length)`)
 	web.Key("Enter")
 	web.Until("applied by Enter", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
@@ -173,7 +173,7 @@ func TestPanelSettings(t *testing.T) {
 
 // TestPanelAccessible has axe-core look at every page, light and dark.
 func TestPanelAccessible(t *testing.T) {
-	axe := npm(t, "axe-core@4.11.0", "axe.min.js")
+	axe := chromium.Axe(t)
 	b := newBench(t, func(c *Config) { c.Door = door.Still(door.Settings{Open: "admin", TLS: "off"}) })
 	web := chromium.Start(t, 1360, 900)
 	// Two profiles look like sixty, and axe takes its time with each.
@@ -182,26 +182,13 @@ func TestPanelAccessible(t *testing.T) {
 		web.Open(b.url + at.page)
 		web.Until("the page", `!!document.querySelector('main') && !!document.querySelector('.state')`)
 		web.Do(`document.documentElement.dataset.theme = '` + at.theme + `'; document.querySelectorAll('.profiles li:nth-child(n+3)').forEach(x => x.hidden = true)`)
-		web.Do(string(axe))
+		web.Do(axe)
 		got := web.Do(`axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(r =>
 			r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')).join('\n') || r.passes.length + ' passed')`)
 		if !strings.HasSuffix(got, " passed") {
 			t.Errorf("%s, %s: %s", at.page, at.theme, got)
 		}
 	}
-}
-
-// npm fetches one file of a package for a test; without npm or its registry
-// the test is skipped, in CI it fails.
-func npm(t *testing.T, pkg, file string) []byte {
-	t.Helper()
-	dir := npmDir(t, pkg)
-	name, _, _ := strings.Cut(pkg, "@")
-	b, err := os.ReadFile(filepath.Join(dir, "node_modules", name, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // npmDir installs packages in a directory that later tests find again.

@@ -1,16 +1,15 @@
-// Package chromium drives a headless Chromium in tests, over the DevTools
-// protocol through a pipe: no port, no driver, no package.
+// Package chromium drives a headless Chromium in tests, through Playwright:
+// drive.mjs runs under node and is told what to do line by line.
 package chromium
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -18,172 +17,149 @@ import (
 // Browser is a headless Chromium with one page.
 type Browser struct {
 	t       *testing.T
-	in      *os.File
-	mu      sync.Mutex
-	last    int
-	answers map[int]chan json.RawMessage
-	console []string // what the page complained of
-	session string
+	in      io.WriteCloser
+	answers chan answer
 }
 
-// Start starts Chromium with a window of that size; without one the test is skipped, in CI it
-// fails.
+type answer struct {
+	Value any    `json:"value"`
+	Error string `json:"error"`
+}
+
+// ask is a line that drive.mjs reads.
+type ask map[string]any
+
+const (
+	startsIn  = 60 * time.Second // Chromium and node, on a machine that is busy
+	answersIn = 30 * time.Second
+	waits     = 20 * time.Second // for what the page is to show
+)
+
+// Start starts Chromium with a window of that size in CSS pixels; without one, node or
+// Playwright the test is skipped, in CI it fails.
 func Start(t *testing.T, width, height int, flags ...string) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no chromium in CI")
-		}
-		t.Skip("no chromium here")
+		lacking(t, "no chromium here")
 	}
-	toR, toW, err := os.Pipe()
+	dir := install(t)
+	if flags == nil {
+		flags = []string{}
+	}
+	with, err := json.Marshal(ask{"path": path, "width": width, "height": height, "flags": flags})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromR, fromW, err := os.Pipe()
+	c := exec.Command("node", filepath.Join(dir, "drive.mjs"), string(with))
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(),
-		fmt.Sprintf("--window-size=%d,%d", width, height)}, flags...)
-	c := exec.Command(path, append(args, "about:blank")...)
-	c.ExtraFiles = []*os.File{toR, fromW}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	toR.Close()
-	fromW.Close()
-	b := &Browser{t: t, in: toW, answers: map[int]chan json.RawMessage{}}
-	go b.hear(bufio.NewReaderSize(fromR, 1<<20))
-	t.Cleanup(func() {
-		toW.Close() // Chromium ends with its pipe
-		done := make(chan struct{})
-		go func() { c.Wait(); close(done) }()
-		select {
-		case <-done:
-		case <-time.After(5 * time.Second):
-			c.Process.Kill()
-			<-done
-		}
-		fromR.Close()
-	})
-	var target struct {
-		TargetID string `json:"targetId"`
-	}
-	b.Must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct {
-		SessionID string `json:"sessionId"`
-	}
-	b.Must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
-	b.Must("Page.enable", nil, nil)
-	b.Must("Runtime.enable", nil, nil)
-	b.Must("Log.enable", nil, nil)
-	b.Must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
+	b := &Browser{t: t, in: in, answers: make(chan answer, 1)}
+	heard := make(chan struct{})
+	go func() { b.hear(out); close(heard) }()
+	t.Cleanup(func() { end(c, in, heard) })
+	b.answer("start", startsIn)
 	return b
 }
 
-// hear takes answers and complaints.
-func (b *Browser) hear(from *bufio.Reader) {
-	for {
-		text, err := from.ReadBytes(0)
+// end closes the browser by closing the script's input.
+func end(c *exec.Cmd, in io.Closer, heard chan struct{}) {
+	in.Close()
+	select {
+	case <-heard:
+	case <-time.After(10 * time.Second):
+		c.Process.Kill()
+		<-heard
+	}
+	c.Wait()
+}
+
+// hear takes answers until the script ends.
+func (b *Browser) hear(out io.Reader) {
+	defer close(b.answers)
+	for in := bufio.NewReaderSize(out, 1<<20); ; {
+		text, err := in.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var m struct {
-			ID     int             `json:"id"`
-			Method string          `json:"method"`
-			Result json.RawMessage `json:"result"`
-			Error  json.RawMessage `json:"error"`
-			Params json.RawMessage `json:"params"`
+		var a answer
+		if json.Unmarshal(text, &a) != nil {
+			a.Error = fmt.Sprintf("not an answer: %.200s", text)
 		}
-		if json.Unmarshal(text[:len(text)-1], &m) != nil {
-			continue
-		}
-		b.mu.Lock()
-		switch {
-		case m.ID != 0 && b.answers[m.ID] != nil:
-			if m.Error != nil {
-				m.Result = m.Error
-			}
-			b.answers[m.ID] <- m.Result
-		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded" && strings.Contains(string(m.Params), `"level":"error"`),
-			m.Method == "Runtime.consoleAPICalled" && strings.Contains(string(m.Params), `"type":"error"`):
-			b.console = append(b.console, string(m.Params))
-		}
-		b.mu.Unlock()
+		b.answers <- a
 	}
 }
 
-// Must makes a call of the protocol.
-func (b *Browser) Must(method string, params any, into any) {
+func (b *Browser) answer(to string, within time.Duration) answer {
 	b.t.Helper()
-	b.mu.Lock()
-	b.last++
-	id := b.last
-	answer := make(chan json.RawMessage, 1)
-	b.answers[id] = answer
-	b.mu.Unlock()
-	m := map[string]any{"id": id, "method": method}
-	if params != nil {
-		m["params"] = params
+	select {
+	case a, ok := <-b.answers:
+		if !ok {
+			b.t.Fatalf("%s: the browser has gone", to)
+		}
+		return a
+	case <-time.After(within):
+		b.t.Fatalf("%s: no answer in %s", to, within)
 	}
-	if b.session != "" {
-		m["sessionId"] = b.session
-	}
-	text, err := json.Marshal(m)
+	return answer{}
+}
+
+// call asks something and returns what came of it.
+func (b *Browser) call(what ask) answer {
+	b.t.Helper()
+	text, err := json.Marshal(what)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if _, err := b.in.Write(append(text, 0)); err != nil {
-		b.t.Fatalf("%s: %v", method, err)
+	if _, err := b.in.Write(append(text, '\n')); err != nil {
+		b.t.Fatalf("%.200s: %v", text, err)
 	}
-	select {
-	case got := <-answer:
-		if into != nil {
-			if err := json.Unmarshal(got, into); err != nil {
-				b.t.Fatalf("%s: %v in %s", method, err, got)
-			}
-		}
-	case <-time.After(30 * time.Second):
-		b.t.Fatalf("%s: no answer in 30 s", method)
+	return b.answer(fmt.Sprintf("%.200s", text), answersIn)
+}
+
+// must asks something that is to succeed.
+func (b *Browser) must(what ask) any {
+	b.t.Helper()
+	a := b.call(what)
+	if a.Error != "" {
+		b.t.Fatalf("%.300v: %s", what, a.Error)
 	}
+	return a.Value
 }
 
 // Do runs JavaScript in the page and returns its value as text.
 func (b *Browser) Do(script string) string {
 	b.t.Helper()
-	var got struct {
-		Result struct {
-			Value any `json:"value"`
-		} `json:"result"`
-		Exception *struct {
-			Exception struct {
-				Description string `json:"description"`
-			} `json:"exception"`
-		} `json:"exceptionDetails"`
-	}
-	b.Must("Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &got)
-	if got.Exception != nil {
-		b.t.Fatalf("%s: %s", script, got.Exception.Exception.Description)
-	}
-	if got.Result.Value == nil {
-		return ""
-	}
-	return fmt.Sprint(got.Result.Value)
+	return fmt.Sprint(b.must(ask{"do": "script", "text": script}))
 }
 
 // Open goes to an address.
-func (b *Browser) Open(url string) { b.Must("Page.navigate", map[string]any{"url": url}, nil) }
+func (b *Browser) Open(url string) {
+	b.t.Helper()
+	b.must(ask{"do": "open", "url": url})
+}
 
-// Until waits until the script says true.
+// Until waits until the script says true. While the page is loaded anew a
+// script may fail; that is waited out too.
 func (b *Browser) Until(what, script string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); b.Do(script) != "true"; time.Sleep(30 * time.Millisecond) {
+	for deadline := time.Now().Add(waits); ; time.Sleep(30 * time.Millisecond) {
+		a := b.call(ask{"do": "script", "text": script})
+		if a.Value == true {
+			return
+		}
 		if time.Now().After(deadline) {
-			b.t.Fatalf("not within 20 s: %s; page: %.1500s; console: %v", what, b.Do("document.body?.innerText"), b.Complaints())
+			b.t.Fatalf("not within %s: %s; %s; page: %.1500s; console: %v", waits, what, a.Error, b.Do("document.body?.innerText"), b.Complaints())
 		}
 	}
 }
@@ -194,55 +170,62 @@ func (b *Browser) Text(want string) {
 	b.Until("the page shows "+want, fmt.Sprintf("!!document.body?.innerText.includes(%q)", want))
 }
 
-// Click presses the first button that has the text.
+// Click presses the first button that has the text with the mouse, as soon as it can be reached.
 func (b *Browser) Click(text string) {
 	b.t.Helper()
-	b.Until("a button "+text, fmt.Sprintf(`(() => { const x = [...document.querySelectorAll('button, a, summary')].find(e => e.innerText.includes(%q) && !e.disabled); x?.click(); return !!x })()`, text))
+	find := fmt.Sprintf(`(() => { document.querySelector('[data-press]')?.removeAttribute('data-press');
+		const x = [...document.querySelectorAll('button, a, summary')].find(e => e.innerText.includes(%q) && !e.disabled); x?.setAttribute('data-press', ''); return !!x })()`, text)
+	for deadline := time.Now().Add(waits); ; {
+		b.Until("a button "+text, find)
+		a := b.call(ask{"do": "press", "selector": "[data-press]"})
+		if a.Error == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("click %s: %s", text, a.Error)
+		}
+	}
 }
 
 // Key presses a key.
 func (b *Browser) Key(key string) {
 	b.t.Helper()
-	for _, kind := range []string{"keyDown", "keyUp"} {
-		p := map[string]any{"type": kind, "key": key}
-		if len(key) == 1 && kind == "keyDown" {
-			p["text"] = key
-		}
-		if key == "Enter" {
-			p["text"], p["windowsVirtualKeyCode"] = "\r", 13
-		}
-		b.Must("Input.dispatchKeyEvent", p, nil)
-	}
+	b.must(ask{"do": "key", "key": key})
+}
+
+// Insert types where the focus is.
+func (b *Browser) Insert(text string) {
+	b.t.Helper()
+	b.must(ask{"do": "insert", "text": text})
 }
 
 // Type types into the element that a selector finds.
 func (b *Browser) Type(selector, text string) {
 	b.t.Helper()
 	b.Until("a field "+selector, fmt.Sprintf(`(() => { const x = document.querySelector(%q); x?.focus(); return !!x })()`, selector))
-	b.Must("Input.insertText", map[string]any{"text": text}, nil)
+	b.Insert(text)
 }
 
-func (b *Browser) Complaints() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]string(nil), b.console...)
+// Saved presses a key and keeps what the page downloads then as file.
+func (b *Browser) Saved(key, file string) {
+	b.t.Helper()
+	b.must(ask{"do": "saved", "key": key, "file": file})
+}
+
+// Complaints are errors of the page's scripts and console so far.
+func (b *Browser) Complaints() (all []string) {
+	b.t.Helper()
+	said, _ := b.must(ask{"do": "complaints"}).([]any)
+	for _, one := range said {
+		all = append(all, fmt.Sprint(one))
+	}
+	return all
 }
 
 // Shot keeps a picture when FARLINK_SHOTS names a directory.
 func (b *Browser) Shot(name string) {
-	dir := os.Getenv("FARLINK_SHOTS")
-	if dir == "" {
-		return
-	}
-	var got struct {
-		Data string `json:"data"`
-	}
-	b.Must("Page.captureScreenshot", nil, &got)
-	png, err := base64.StdEncoding.DecodeString(got.Data)
-	if err == nil {
-		err = os.WriteFile(dir+"/"+name+".png", png, 0o644)
-	}
-	if err != nil {
-		b.t.Error(err)
+	b.t.Helper()
+	if dir := os.Getenv("FARLINK_SHOTS"); dir != "" {
+		b.must(ask{"do": "shot", "file": filepath.Join(dir, name+".png")})
 	}
 }
