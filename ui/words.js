@@ -50,8 +50,8 @@ const words = {
   engine: ['engine', '엔진'], restarts: ['%s restarts', '재시작 %s회'], effective: ['as asked', '요청대로'], readings: ['Models', '모델'],
   event_on: ['%s goes on until %s', '%s 진행 중, %s까지'], events: ['Events', '이벤트'], no_events: ['Nothing has happened yet.', '아직 이벤트가 없습니다.'],
   // login
-  login: ['Log in', '로그인'], password: ['Password', '비밀번호'], token: ['Token', '토큰'], code: ['Code in the log', '로그에 표시된 코드'], claim: ['Claim this box', '이 장비 등록'],
-  claim_say: ['Nobody has claimed this box yet. Log in with a token; or type the code that stands in its log, and choose a password of at least 10 bytes.', '아직 등록되지 않은 장비입니다. 토큰으로 로그인하거나, 로그에 표시된 코드와 10바이트 이상의 비밀번호를 입력하세요.'],
+  login: ['Log in', '로그인'], password: ['Password', '비밀번호'], token: ['Token', '토큰'], code: ['Claim code', '등록 코드'], claim: ['Claim this box', '이 장비 등록'],
+  claim_say: ['Nobody has claimed this box yet. Type the claim code that stands in its log, and choose a password of at least 10 bytes; or log in with a token.', '아직 등록되지 않은 장비입니다. 토큰으로 로그인하거나, 로그에 표시된 등록 코드와 10바이트 이상의 비밀번호를 입력하세요.'],
   login_say: ['Log in with the password, or with a token.', '비밀번호나 토큰으로 로그인하세요.'], logout: ['Log out', '로그아웃'], you_are: ['You are %s (%s).', '%s (%s)로 로그인했습니다.'],
   // settings
   tokens: ['Tokens', '토큰'], name: ['Name', '이름'], scope: ['Scope', '범위'], created: ['Created', '생성'], make_token: ['Make token', '토큰 만들기'], revoke: ['Revoke', '폐기'], from_config: ['configuration', '설정 파일'],
@@ -75,7 +75,7 @@ const words = {
   key_space: ['freeze or go on', '정지/계속'], key_slash: ['find a profile; arrows and Enter apply', '프로파일 찾기'], key_w: ['show the other way', '다른 방향 보기'], key_help: ['this list', '이 목록'],
   // problems
   problem_leased: ['%s holds the lease until %s', '다른 사용자가 사용권을 갖고 있습니다: %s, %s까지'], problem_stale: ['Someone changed the link meanwhile; look again', '그 사이 링크가 변경되었습니다'],
-  problem_offline: ['The box does not answer', '장비가 응답하지 않습니다'], 'problem_wrong-secret': ['Wrong password, token or code', '비밀번호, 토큰 또는 코드가 틀렸습니다'],
+  problem_offline: ['The box does not answer', '장비가 응답하지 않습니다'], 'problem_wrong-secret': ['Wrong password, token or claim code', '비밀번호, 토큰 또는 등록 코드가 틀렸습니다'],
   problem_busy: ['A link event is going on', '링크 이벤트가 진행 중입니다'],
 }
 
