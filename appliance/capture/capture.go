@@ -20,7 +20,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
-	"farlink/emulator/trace"
+	"farlink/emulator/recording"
 )
 
 const (
@@ -337,7 +337,7 @@ func (r *record) packet() pcap.Packet {
 		p.Comment = fmt.Sprintf("lost %s at stage %d %s, packet %d", r.fate.Cause.Reason, r.fate.Cause.Stage, r.way, r.fate.Packet.Seq)
 	}
 	if r.came >= 0 {
-		p.Comment += trace.Note(r.way, r.came, r.fate)
+		p.Comment += recording.Note(r.way, r.came, r.fate)
 	}
 	return p
 }

@@ -9,7 +9,8 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
-	"farlink/emulator/trace"
+	"farlink/emulator/recording"
+	"farlink/emulator/trace/lines"
 )
 
 // disk is a file that holds so much.
@@ -69,7 +70,7 @@ func TestStreamReplays(t *testing.T) {
 	if is.Packets != 12_000 || is.Why != "" || is.Missed != 0 || is.Bytes != int64(file.Len()) || file.closed != 1 {
 		t.Fatalf("%+v, %d bytes, closed %d times", is, file.Len(), file.closed)
 	}
-	tape, err := trace.ReadTape(trace.File{Name: "channel", Reader: bytes.NewReader(file.Bytes())}, link.Up, 0)
+	tape, err := recording.ReadTape(lines.File{Name: "channel", Reader: bytes.NewReader(file.Bytes())}, link.Up, 0)
 	if err != nil || tape.Packets() != 12_000 || tape.Torn {
 		t.Fatalf("%v, %+v", err, tape)
 	}
@@ -77,12 +78,12 @@ func TestStreamReplays(t *testing.T) {
 	if err := tape.Record(&rows); err != nil {
 		t.Fatal(err)
 	}
-	recording, err := trace.ReadRecording(trace.File{Name: "rows", Reader: &rows})
+	recorded, err := recording.Read(lines.File{Name: "rows", Reader: &rows})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log linktest.Log
-	again := trace.NewReplay(recording)
+	again := recording.NewReplay(recorded)
 	for n := range uint64(12_000) {
 		again.Put(link.Packet{When: link.Time(n) * link.Time(10*link.Millisecond), Seq: n, Body: link.Body{Size: 1514}}, &log)
 	}
@@ -117,7 +118,7 @@ func TestStreamEnds(t *testing.T) {
 		if !heard.Ended || !strings.Contains(heard.Why, c.why) || heard.Packets == 0 || c.file.closed != 1 || int64(c.file.Len()) > c.most {
 			t.Errorf("%s: %+v, %d bytes", c.why, *heard, c.file.Len())
 		}
-		tape, err := trace.ReadTape(trace.File{Name: "channel", Reader: bytes.NewReader(c.file.Bytes())}, link.Up, 0)
+		tape, err := recording.ReadTape(lines.File{Name: "channel", Reader: bytes.NewReader(c.file.Bytes())}, link.Up, 0)
 		if err != nil || tape.Packets() == 0 || uint64(tape.Packets()) > heard.Packets {
 			t.Errorf("%s: %v, %+v", c.why, err, tape)
 		}
@@ -129,7 +130,7 @@ func TestStreamEnds(t *testing.T) {
 	file := &disk{}
 	r, _ := loaded(t, file, 1<<30)
 	r.EndStream()
-	tape, err := trace.ReadTape(trace.File{Name: "channel", Reader: bytes.NewReader(file.Bytes()[:file.Len()/2])}, link.Up, 0)
+	tape, err := recording.ReadTape(lines.File{Name: "channel", Reader: bytes.NewReader(file.Bytes()[:file.Len()/2])}, link.Up, 0)
 	if err != nil || !tape.Torn || tape.Packets() < 5900 {
 		t.Errorf("%v, %+v", err, tape)
 	}

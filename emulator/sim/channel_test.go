@@ -7,7 +7,8 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
-	"farlink/emulator/trace"
+	"farlink/emulator/recording"
+	"farlink/emulator/trace/lines"
 )
 
 // TestRecordedReplay: the channel of a replay, recorded and put in its place,
@@ -21,7 +22,7 @@ func TestRecordedReplay(t *testing.T) {
 	in := capture(t, pcap.LinkEthernet, packets...)
 	play := func(e Emulator) (string, []byte) {
 		var out, recorded bytes.Buffer
-		r := trace.NewRecorder(&recorded)
+		r := recording.NewRecorder(&recorded)
 		_, err := Replay{Emulator: e, Way: link.Up, Meet: func(_ link.Way, at link.Time, f link.Fate) { r.Meet(at, f) }}.Run(bytes.NewReader(in), &out)
 		if err == nil {
 			err = r.Flush()
@@ -29,7 +30,7 @@ func TestRecordedReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Join(lines(t, out.Bytes()), "\n")
+		text := strings.Join(comments(t, out.Bytes()), "\n")
 		for _, stage := range []string{"queue", "air", "recording"} {
 			text = strings.ReplaceAll(text, "up/"+stage, "up/x")
 		}
@@ -37,11 +38,11 @@ func TestRecordedReplay(t *testing.T) {
 	}
 	a := air{lose: 0.05, double: 0.05, corrupt: 0.05, draw: link.NewDraw(3, "air")}
 	text, recorded := play(newPair(way{}, way{rate: 2 * link.MegabitPerSecond, limit: 20, air: a, delay: 40 * link.Millisecond}))
-	channel, err := trace.ReadRecording(trace.File{Name: "x", Reader: bytes.NewReader(recorded)})
+	channel, err := recording.Read(lines.File{Name: "x", Reader: bytes.NewReader(recorded)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text2, recorded2 := play(&Channel{Ways: [2]link.Stage{link.Up: trace.NewReplay(channel)}, Names: [2][]string{link.Up: {"recording"}}})
+	text2, recorded2 := play(&Channel{Ways: [2]link.Stage{link.Up: recording.NewReplay(channel)}, Names: [2][]string{link.Up: {"recording"}}})
 	if text != text2 || !bytes.Equal(recorded, recorded2) {
 		t.Errorf("the replay of the recording differs")
 	}

@@ -32,8 +32,8 @@ func capture(t testing.TB, linkType uint16, packets ...[2]int) []byte {
 	return b.Bytes()
 }
 
-// lines writes each record of a capture as text.
-func lines(t *testing.T, b []byte) []string {
+// comments writes each record of a capture as text.
+func comments(t *testing.T, b []byte) []string {
 	t.Helper()
 	r, err := pcap.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -80,7 +80,7 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(lines(t, out.Bytes()), "\n"); got != strings.Join(want, "\n") {
+		if got := strings.Join(comments(t, out.Bytes()), "\n"); got != strings.Join(want, "\n") {
 			t.Errorf("%s: got\n%s", w, got)
 		}
 		if sum.Way != w.String() || sum.In != 4 || sum.Delivered != 3 || sum.Lost != 1 || sum.Held != 0 || sum.Seconds != 0.044 || sum.Delay.Max != 36 {
@@ -101,7 +101,7 @@ func TestReplayMarks(t *testing.T) {
 	}
 	want := "0.000 b out #0 64/64 drops 0: delivered +0.000 ms corrupted\n" +
 		"0.000 b out #0 64/64 drops 0: delivered +0.000 ms corrupted duplicate"
-	if got := strings.Join(lines(t, out.Bytes()), "\n"); got != want {
+	if got := strings.Join(comments(t, out.Bytes()), "\n"); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	r, _ := pcap.NewReader(&out)
@@ -150,7 +150,7 @@ func TestReplayOddCaptures(t *testing.T) {
 	want := "119.000 b out #0 16/114 drops 0: delivered +114.000 ms\n" +
 		"135.000 b out #1 16/16 drops 0: delivered +130.000 ms\n" +
 		"1006.000 a in #2 15/65535 drops 0: held in up"
-	if got := strings.Join(lines(t, out.Bytes()), "\n"); got != want {
+	if got := strings.Join(comments(t, out.Bytes()), "\n"); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	if sum.Backwards != 1 || sum.Cut != 1 || sum.Held != 1 {

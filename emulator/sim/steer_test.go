@@ -89,7 +89,7 @@ func TestReplayBoth(t *testing.T) {
 	want := "0.000 a in #0 34/34 drops 0: lost queue_full at up/queue\n" +
 		"20.000 a in #2 34/34 drops 0: lost queue_full at up/queue\n" +
 		"30.000 a out #1 34/34 drops 0: delivered +20.000 ms"
-	if got := strings.Join(lines(t, out.Bytes()), "\n"); got != want {
+	if got := strings.Join(comments(t, out.Bytes()), "\n"); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	if sum.Way != "both" || sum.In != 3 || sum.Up.In != 2 || sum.Down.Delivered != 1 || sum.Lost != 2 ||

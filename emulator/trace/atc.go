@@ -12,6 +12,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // atcProfile is a profile of Augmented Traffic Control: rates in kbit/s,
@@ -36,10 +37,10 @@ const atcMost = 1 << 20
 
 // ATC reads a profile of Augmented Traffic Control (JSON) as a course of one
 // step. Jitter, correlation, corruption and reordering are not followed.
-func ATC(f File) (*Course, error) {
+func ATC(f lines.File) (*Course, error) {
 	text, err := io.ReadAll(io.LimitReader(f, atcMost+1))
 	if err != nil {
-		return nil, &Error{File: f.Name, Text: err.Error()}
+		return nil, &lines.Error{File: f.Name, Text: err.Error()}
 	}
 	if len(text) > atcMost {
 		return nil, placed(f.Name, text, atcMost, fmt.Sprintf("more than %d bytes, want a profile", atcMost))
@@ -77,7 +78,7 @@ func (s *atcShaping) check(file string, text []byte, w link.Way) error {
 		name        string
 		value, most float64
 	}{
-		{"rate", rate, maxRate / 1e3}, {"delay.delay", s.Delay.Delay, maxDelay * 1e3}, {"loss.percentage", s.Loss.Percentage, 100},
+		{"rate", rate, lines.MaxRate / 1e3}, {"delay.delay", s.Delay.Delay, lines.MaxDelay * 1e3}, {"loss.percentage", s.Loss.Percentage, 100},
 	} {
 		if !(v.value >= 0 && v.value <= v.most) {
 			return placed(file, text, valueAt(text, append([]string{w.String()}, strings.Split(v.name, ".")...)),
@@ -126,7 +127,7 @@ func jsonFault(file string, text []byte, err error) error {
 // placed returns an Error at an offset of a text.
 func placed(file string, text []byte, offset int, said string) error {
 	before := text[:min(max(offset, 0), len(text))]
-	return &Error{File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), Text: said}
+	return &lines.Error{File: file, Line: bytes.Count(before, []byte("\n")) + 1, Column: len(before) - bytes.LastIndexByte(before, '\n'), Text: said}
 }
 
 // valueAt returns where the value at a path of keys begins in a JSON document,

@@ -8,6 +8,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/pcap"
+	"farlink/emulator/trace/lines"
 )
 
 // Capture reads a capture of packets that left a saturated link as the
@@ -15,10 +16,10 @@ import (
 // packets.
 // Packets go by their time stamps, which must not decrease; only those of the
 // interface named are read, all if it is "".
-func Capture(f File, interfaceName string) (Way, error) {
+func Capture(f lines.File, interfaceName string) (Way, error) {
 	r, err := pcap.NewReader(f)
 	if err != nil {
-		return Way{}, &Error{File: f.Name, Text: err.Error()}
+		return Way{}, &lines.Error{File: f.Name, Text: err.Error()}
 	}
 	c := captured{file: f.Name}
 	for n := 0; ; n++ {
@@ -27,7 +28,7 @@ func Capture(f File, interfaceName string) (Way, error) {
 			break
 		}
 		if err != nil {
-			return Way{}, &Error{File: f.Name, Text: err.Error()}
+			return Way{}, &lines.Error{File: f.Name, Text: err.Error()}
 		}
 		face := r.Interfaces()[p.Interface]
 		if interfaceName != "" && face.Name != interfaceName {
@@ -39,7 +40,7 @@ func Capture(f File, interfaceName string) (Way, error) {
 	}
 	w, err := c.served.Way()
 	if err != nil {
-		err = &Error{File: f.Name, Text: err.Error()}
+		err = &lines.Error{File: f.Name, Text: err.Error()}
 	}
 	return w, err
 }
@@ -60,7 +61,7 @@ func (c *captured) take(n int, p pcap.Packet, linkType uint16) error {
 		c.seen, c.begin = true, p.Time
 	}
 	at := p.Time - c.begin
-	if at > maxSeconds*1e9 {
+	if at > lines.MaxSeconds*1e9 {
 		return c.fault("packet %d comes more than a year after the first", n)
 	}
 	if err := c.served.Add(link.Time(at), ipLength(p.Length, linkType)); err != nil {
@@ -70,7 +71,7 @@ func (c *captured) take(n int, p pcap.Packet, linkType uint16) error {
 }
 
 func (c *captured) fault(format string, args ...any) error {
-	return (&lines{file: c.file}).whole(format, args...)
+	return (&lines.Reader{Name: c.file}).Whole(format, args...)
 }
 
 // Served turns what a saturated link let through into the opportunities that
@@ -89,8 +90,8 @@ func (s *Served) Add(at link.Time, size int) error {
 	}
 	s.last = ms
 	for s.credit += size; s.credit >= mahimahiSize; s.credit -= mahimahiSize {
-		if len(s.times) == Most {
-			return fmt.Errorf("more than %d opportunities", Most)
+		if len(s.times) == lines.Most {
+			return fmt.Errorf("more than %d opportunities", lines.Most)
 		}
 		s.times = append(s.times, ms)
 	}

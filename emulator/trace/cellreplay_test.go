@@ -8,6 +8,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
+	"farlink/emulator/trace/lines"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // TestCellReplayVectors are CR-1 to CR-3 of the link sheet.
 func TestCellReplayVectors(t *testing.T) {
-	w, err := CellReplay(file(heavyFile), file(trainsFile), File{})
+	w, err := CellReplay(file(heavyFile), file(trainsFile), lines.File{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestCellReplayVectors(t *testing.T) {
 			t.Errorf("came at %d, left at %v, want %d", at, got, want)
 		}
 	}
-	_, err = CellReplay(file(heavyFile), file("0 20 0\n100 40 0\n"), File{})
+	_, err = CellReplay(file(heavyFile), file("0 20 0\n100 40 0\n"), lines.File{})
 	refused(t, "CR-3", err, "x:2:9: 2 lines, want three or more")
 }
 
@@ -48,7 +49,7 @@ func TestCellReplayFaults(t *testing.T) {
 		{heavyFile, trainsFile, "100 -2\n", `x:1:5: offset "-2"`},
 		{heavyFile, trainsFile, "\n", "0 numbers"},
 	} {
-		sizes := File{}
+		sizes := lines.File{}
 		if c.sizes != "" {
 			sizes = file(c.sizes)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // Sample is what one measurement, or the mean of many, found of an
@@ -19,116 +20,42 @@ type Sample struct {
 	RTT, Deviation         link.Duration // and its standard deviation; 0 where it is one measurement
 }
 
-// columns maps the names of a header row to their places.
-func (l *lines) columns(known ...string) (map[string]int, error) {
-	at := map[string]int{}
-	for i, f := range l.split(',') {
-		name := strings.ToLower(f.text)
-		if _, twice := at[name]; twice {
-			return nil, l.fault(f.column, "column %q stands twice", f.text)
-		}
-		if len(known) > 0 && !has(known, name) {
-			return nil, l.fault(f.column, "unknown column %q: want %s", f.text, strings.Join(known, ", "))
-		}
-		at[name] = i
-	}
-	return at, nil
-}
-
-func has(list []string, s string) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
-}
-
-// need checks that a header has the columns.
-func (l *lines) need(at map[string]int, names ...string) error {
-	for _, name := range names {
-		if _, ok := at[name]; !ok {
-			return l.fault(1, "no column %q: want %s", name, strings.Join(names, ","))
-		}
-	}
-	return nil
-}
-
-// rows reads a table of which the first line is the header: row is called
-// with a function that returns the field of a column, empty if the table has
-// no such column.
-func (l *lines) rows(head func(at map[string]int) error, row func(get func(name string) field) error, known ...string) error {
-	var at map[string]int
-	for l.next() {
-		if l.skippable() {
-			continue
-		}
-		if at == nil {
-			var err error
-			if at, err = l.columns(known...); err == nil {
-				err = head(at)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		fields := l.split(',')
-		if len(fields) != len(at) {
-			return l.fault(0, "%d fields, want %d as in the header", len(fields), len(at))
-		}
-		get := func(name string) field {
-			if i, ok := at[name]; ok {
-				return fields[i]
-			}
-			return field{}
-		}
-		if err := row(get); err != nil {
-			return err
-		}
-	}
-	if l.err == nil && at == nil {
-		return l.whole("no header row")
-	}
-	return l.err
-}
-
 // ErrantSamples reads what ERRANT knows of operators: its table of profiles
 // (operator,country,rat,signal_quality,download_kbps,upload_kbps,
 // latency_ms_avg,latency_ms_stdev) or a table of speed tests
 // (operator,country,access_technology,rssi,download_mbps,upload_mbps,rtt_ms).
-func ErrantSamples(f File) ([]Sample, error) {
-	l := newLines(f)
+func ErrantSamples(f lines.File) ([]Sample, error) {
+	l := lines.New(f)
 	var out []Sample
 	var names [4]string // of technology, down, up, latency
 	unit := 1e6
-	err := l.rows(func(at map[string]int) error {
+	err := l.Rows(func(at map[string]int) error {
 		if _, ok := at["download_mbps"]; ok {
 			names = [4]string{"access_technology", "download_mbps", "upload_mbps", "rtt_ms"}
 		} else {
 			unit = 1e3
 			names = [4]string{"rat", "download_kbps", "upload_kbps", "latency_ms_avg"}
 		}
-		return l.need(at, append([]string{"operator", "country"}, names[:]...)...)
-	}, func(get func(string) field) (err error) {
-		s := Sample{Operator: get("operator").text, Country: get("country").text, RAT: get(names[0]).text, Quality: get("signal_quality").text}
-		if s.Down, err = l.rate(get(names[1]), "download", unit); err != nil {
+		return l.Need(at, append([]string{"operator", "country"}, names[:]...)...)
+	}, func(get func(string) lines.Field) (err error) {
+		s := Sample{Operator: get("operator").Text, Country: get("country").Text, RAT: get(names[0]).Text, Quality: get("signal_quality").Text}
+		if s.Down, err = l.Rate(get(names[1]), "download", unit); err != nil {
 			return err
 		}
-		if s.Up, err = l.rate(get(names[2]), "upload", unit); err != nil {
+		if s.Up, err = l.Rate(get(names[2]), "upload", unit); err != nil {
 			return err
 		}
-		if s.RTT, err = l.seconds(get(names[3]), "latency", 1000, maxDelay); err != nil {
+		if s.RTT, err = l.Seconds(get(names[3]), "latency", 1000, lines.MaxDelay); err != nil {
 			return err
 		}
-		if d := get("latency_ms_stdev"); d.text != "" {
-			s.Deviation, err = l.seconds(d, "latency deviation", 1000, maxDelay)
+		if d := get("latency_ms_stdev"); d.Text != "" {
+			s.Deviation, err = l.Seconds(d, "latency deviation", 1000, lines.MaxDelay)
 		}
 		out = append(out, s)
 		return err
 	})
 	if err == nil && len(out) == 0 {
-		err = l.whole("no rows, want one or more")
+		err = l.Whole("no rows, want one or more")
 	}
 	return out, err
 }
@@ -141,14 +68,14 @@ func ErrantSamples(f File) ([]Sample, error) {
 // ERRANT draws from a density fitted to its measurements; here a sample of
 // those that fit is drawn, and its latency from the normal distribution where
 // the sample has a deviation. The round trip is divided evenly on both ways.
-func ErrantScenario(f File, samples []Sample, draw link.Draw, end string) (*Course, error) {
-	l := newLines(f)
+func ErrantScenario(f lines.File, samples []Sample, draw link.Draw, end string) (*Course, error) {
+	l := lines.New(f)
 	s := scenario{course: newCourse(end), samples: samples, draw: draw}
-	err := l.rows(func(at map[string]int) error {
-		return l.need(at, "operator", "country", "rat", "quality", "duration", "period")
-	}, func(get func(string) field) error { return s.row(l, get) }, "operator", "country", "rat", "quality", "duration", "period")
+	err := l.Rows(func(at map[string]int) error {
+		return l.Need(at, "operator", "country", "rat", "quality", "duration", "period")
+	}, func(get func(string) lines.Field) error { return s.row(l, get) }, "operator", "country", "rat", "quality", "duration", "period")
 	if err == nil && s.draws == 0 {
-		err = l.whole("no rows, want one or more")
+		err = l.Whole("no rows, want one or more")
 	}
 	if err != nil {
 		return nil, err
@@ -166,45 +93,45 @@ type scenario struct {
 	at      link.Duration
 }
 
-func (s *scenario) row(l *lines, get func(string) field) error {
-	duration, err := l.seconds(get("duration"), "duration", 1, maxSeconds)
+func (s *scenario) row(l *lines.Reader, get func(string) lines.Field) error {
+	duration, err := l.Seconds(get("duration"), "duration", 1, lines.MaxSeconds)
 	if err != nil {
 		return err
 	}
 	if duration <= 0 {
-		return l.fault(get("duration").column, "duration 0, want more")
+		return l.Fault(get("duration").Column, "duration 0, want more")
 	}
 	period := duration
-	if p := get("period"); p.text != "" && p.text != "-" {
-		if period, err = l.seconds(p, "period", 1, maxSeconds); err != nil {
+	if p := get("period"); p.Text != "" && p.Text != "-" {
+		if period, err = l.Seconds(p, "period", 1, lines.MaxSeconds); err != nil {
 			return err
 		}
 		if period < link.Millisecond {
-			return l.fault(p.column, "period %q, want 0.001 or more, or -", p.text)
+			return l.Fault(p.Column, "period %q, want 0.001 or more, or -", p.Text)
 		}
 	}
 	fit := s.fitting(get)
 	if len(fit) == 0 {
-		return l.fault(get("operator").column, "no samples of %s, %s, %s, %s", get("operator").text, get("country").text, get("rat").text, get("quality").text)
+		return l.Fault(get("operator").Column, "no samples of %s, %s, %s, %s", get("operator").Text, get("country").Text, get("rat").Text, get("quality").Text)
 	}
-	if uint64(duration/period)+s.draws >= MostSteps {
-		return l.fault(0, "more than %d draws", MostSteps)
+	if uint64(duration/period)+s.draws >= lines.MostSteps {
+		return l.Fault(0, "more than %d draws", lines.MostSteps)
 	}
 	for end := s.at + duration; s.at < end; s.at = min(s.at+period, end) {
 		s.draws++
 		s.course.state(s.at, s.drawn(fit))
 	}
-	if s.at > maxSeconds*link.Second {
-		return l.fault(get("duration").column, "the scenario is longer than a year")
+	if s.at > lines.MaxSeconds*link.Second {
+		return l.Fault(get("duration").Column, "the scenario is longer than a year")
 	}
 	return nil
 }
 
-func (s *scenario) fitting(get func(string) field) []Sample {
+func (s *scenario) fitting(get func(string) lines.Field) []Sample {
 	var fit []Sample
 	for _, one := range s.samples {
-		if strings.EqualFold(one.Operator, get("operator").text) && strings.EqualFold(one.Country, get("country").text) &&
-			strings.EqualFold(one.RAT, get("rat").text) && (one.Quality == "" || strings.EqualFold(one.Quality, get("quality").text)) {
+		if strings.EqualFold(one.Operator, get("operator").Text) && strings.EqualFold(one.Country, get("country").Text) &&
+			strings.EqualFold(one.RAT, get("rat").Text) && (one.Quality == "" || strings.EqualFold(one.Quality, get("quality").Text)) {
 			fit = append(fit, one)
 		}
 	}
@@ -224,17 +151,17 @@ func (s *scenario) drawn(fit []Sample) Sample {
 // ErrantLog reads what ERRANT writes of a run: time,operator,country,
 // technology,quality,download,upload,rtt, in unix seconds, kbit/s and ms. The
 // course begins with the first row.
-func ErrantLog(f File, end string) (*Course, error) {
-	l := newLines(f)
+func ErrantLog(f lines.File, end string) (*Course, error) {
+	l := lines.New(f)
 	c := newCourse(end)
 	var begin, before link.Duration
 	rows := 0
-	err := l.rows(func(at map[string]int) error {
-		return l.need(at, "time", "download", "upload", "rtt")
-	}, func(get func(string) field) (err error) {
+	err := l.Rows(func(at map[string]int) error {
+		return l.Need(at, "time", "download", "upload", "rtt")
+	}, func(get func(string) lines.Field) (err error) {
 		var s Sample
-		const century = 100 * maxSeconds
-		at, err := l.seconds(get("time"), "time", 1, century)
+		const century = 100 * lines.MaxSeconds
+		at, err := l.Seconds(get("time"), "time", 1, century)
 		if err != nil {
 			return err
 		}
@@ -242,26 +169,26 @@ func ErrantLog(f File, end string) (*Course, error) {
 			begin, before = at, at
 		}
 		if at < before {
-			return l.fault(get("time").column, "time %s: not monotonic", get("time").text)
+			return l.Fault(get("time").Column, "time %s: not monotonic", get("time").Text)
 		}
-		if at-begin > maxSeconds*link.Second {
-			return l.fault(get("time").column, "the log is longer than a year")
+		if at-begin > lines.MaxSeconds*link.Second {
+			return l.Fault(get("time").Column, "the log is longer than a year")
 		}
 		before = at
-		if s.Down, err = l.rate(get("download"), "download", 1e3); err != nil {
+		if s.Down, err = l.Rate(get("download"), "download", 1e3); err != nil {
 			return err
 		}
-		if s.Up, err = l.rate(get("upload"), "upload", 1e3); err != nil {
+		if s.Up, err = l.Rate(get("upload"), "upload", 1e3); err != nil {
 			return err
 		}
-		if s.RTT, err = l.seconds(get("rtt"), "rtt", 1000, maxDelay); err != nil {
+		if s.RTT, err = l.Seconds(get("rtt"), "rtt", 1000, lines.MaxDelay); err != nil {
 			return err
 		}
 		c.state(at-begin, s)
 		return nil
 	})
 	if err == nil && rows == 0 {
-		err = l.whole("no rows, want one or more")
+		err = l.Whole("no rows, want one or more")
 	}
 	if err != nil {
 		return nil, err

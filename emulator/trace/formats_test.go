@@ -9,6 +9,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 func TestOpenSAND(t *testing.T) {
@@ -101,7 +102,7 @@ func FuzzOpenSAND(f *testing.F) {
 }
 
 // capture writes packets of so many bytes of IP at the given milliseconds.
-func capture(t *testing.T, packets ...[2]int) File {
+func capture(t *testing.T, packets ...[2]int) lines.File {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := pcap.NewWriter(&b, pcap.Header{}, pcap.Interface{Name: "a", LinkType: pcap.LinkEthernet}, pcap.Interface{Name: "b", LinkType: pcap.LinkRaw})
@@ -117,7 +118,7 @@ func capture(t *testing.T, packets ...[2]int) File {
 			t.Fatal(err)
 		}
 	}
-	return File{"x", &b}
+	return lines.File{Name: "x", Reader: &b}
 }
 
 // TestCapture: bytes add up to opportunities of 1,500: 1,000 at 0 and 1,000 at
@@ -136,7 +137,7 @@ func TestCapture(t *testing.T) {
 
 func TestCaptureFaults(t *testing.T) {
 	for _, c := range []struct {
-		f    File
+		f    lines.File
 		want string
 	}{
 		{file("hello"), "x: capture: byte 0: magic"},
@@ -153,7 +154,7 @@ func TestCaptureFaults(t *testing.T) {
 func FuzzCapture(f *testing.F) {
 	f.Add([]byte("\x0a\x0d\x0d\x0a"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w, err := Capture(File{"x", bytes.NewReader(b)}, "")
+		w, err := Capture(lines.File{Name: "x", Reader: bytes.NewReader(b)}, "")
 		if err != nil {
 			refused(t, "fuzz", err, "x")
 			return
@@ -164,9 +165,9 @@ func FuzzCapture(f *testing.F) {
 
 // TestBounded: a file of endless steps is refused, not read.
 func TestBounded(t *testing.T) {
-	_, _, err := TheaterQ(File{"x", &endless{"1,1,1,1,1\n"}}, "hold")
+	_, _, err := TheaterQ(lines.File{Name: "x", Reader: &endless{"1,1,1,1,1\n"}}, "hold")
 	refused(t, "steps", err, "x:1048577:1: more than 1048576 lines")
-	_, err = CellReplay(file(heavyFile), File{"x", &endless{"1 1 0 " + strings.Repeat("7 ", 1000) + "\n"}}, File{})
+	_, err = CellReplay(file(heavyFile), lines.File{Name: "x", Reader: &endless{"1 1 0 " + strings.Repeat("7 ", 1000) + "\n"}}, lines.File{})
 	refused(t, "offsets", err, "more than 1048576 numbers")
 }
 

@@ -8,6 +8,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // Sizes of an opportunity, in bytes of IP.
@@ -19,7 +20,7 @@ const (
 // Mahimahi reads a packet-delivery trace: a line per opportunity, in whole
 // milliseconds from the start of a round, not decreasing; the last is also the
 // length of a round.
-func Mahimahi(f File) (Way, error) {
+func Mahimahi(f lines.File) (Way, error) {
 	times, err := opportunities(f)
 	if err != nil {
 		return Way{}, err
@@ -27,31 +28,31 @@ func Mahimahi(f File) (Way, error) {
 	return Way{Delivery: &opportunity.DeliveryConfig{Times: times, Size: mahimahiSize}}, nil
 }
 
-func opportunities(f File) ([]int64, error) {
-	l := newLines(f)
-	l.most = Most
+func opportunities(f lines.File) ([]int64, error) {
+	l := lines.New(f)
+	l.Most = lines.Most
 	var times []int64
-	for l.next() {
-		words := l.words()
+	for l.Next() {
+		words := l.Words()
 		if len(words) != 1 {
-			return nil, l.fault(1, "%d numbers, want one, in milliseconds", len(words))
+			return nil, l.Fault(1, "%d numbers, want one, in milliseconds", len(words))
 		}
-		t, err := l.count(words[0], "time", maxSeconds*1000)
+		t, err := l.Count(words[0], "time", lines.MaxSeconds*1000)
 		if err != nil {
 			return nil, err
 		}
 		if n := len(times); n > 0 && t < times[n-1] {
-			return nil, l.fault(words[0].column, "%d after %d: not monotonic", t, times[n-1])
+			return nil, l.Fault(words[0].Column, "%d after %d: not monotonic", t, times[n-1])
 		}
 		times = append(times, t)
 	}
 	switch {
-	case l.err != nil:
-		return nil, l.err
+	case l.Err != nil:
+		return nil, l.Err
 	case len(times) == 0:
-		return nil, l.whole("no lines, want one opportunity or more")
+		return nil, l.Whole("no lines, want one opportunity or more")
 	case times[len(times)-1] == 0:
-		return nil, l.fault(0, "the last time is 0: a round would have no length")
+		return nil, l.Fault(0, "the last time is 0: a round would have no length")
 	}
 	return times, nil
 }
@@ -78,7 +79,7 @@ func WriteMahimahi(out io.Writer, w Way, length link.Duration) error {
 
 // unwritable is the error of a way that a format cannot say.
 func unwritable(format, want string) error {
-	return &Error{File: format, Text: "this way cannot be written so: want " + want}
+	return &lines.Error{File: format, Text: "this way cannot be written so: want " + want}
 }
 
 func writeLine(b *bufio.Writer, t int64) {
@@ -93,7 +94,7 @@ func credit(b *bufio.Writer, t *stage.TraceConfig, length link.Duration) error {
 	if t.Period > 0 {
 		length = t.Period
 	}
-	saved, lines, last := int64(0), 0, int64(-1)
+	saved, written, last := int64(0), 0, int64(-1)
 	for i, s := range t.Steps {
 		end := length
 		if i+1 < len(t.Steps) {
@@ -105,8 +106,8 @@ func credit(b *bufio.Writer, t *stage.TraceConfig, length link.Duration) error {
 		if s.Rate == nil || *s.Rate == 0 {
 			return unwritable("Mahimahi", "a rate in every step")
 		}
-		if float64(*s.Rate)*(end-s.At).Seconds() > Most*mahimahiSize*8 {
-			return unwritable("Mahimahi", "less than "+strconv.Itoa(Most)+" opportunities")
+		if float64(*s.Rate)*(end-s.At).Seconds() > lines.Most*mahimahiSize*8 {
+			return unwritable("Mahimahi", "less than "+strconv.Itoa(lines.Most)+" opportunities")
 		}
 		for at := s.At; ; {
 			wait := link.Duration((line - saved + int64(*s.Rate) - 1) / int64(*s.Rate))
@@ -118,10 +119,10 @@ func credit(b *bufio.Writer, t *stage.TraceConfig, length link.Duration) error {
 			at += wait
 			last = int64((at + link.Millisecond - 1) / link.Millisecond)
 			writeLine(b, last)
-			lines++
+			written++
 		}
 	}
-	if lines == 0 {
+	if written == 0 {
 		return unwritable("Mahimahi", "bytes for one opportunity of 1500 or more")
 	}
 	// The last line is the period: where the course ends later, one more

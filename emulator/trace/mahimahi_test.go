@@ -11,14 +11,15 @@ import (
 	"farlink/emulator/linktest"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
-func file(text string) File { return File{"x", strings.NewReader(text)} }
+func file(text string) lines.File { return lines.File{Name: "x", Reader: strings.NewReader(text)} }
 
 // refused checks that an error is of this package and says what is wanted.
 func refused(t *testing.T, name string, err error, want string) {
 	t.Helper()
-	var e *Error
+	var e *lines.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: %v, want %q", name, err, want)
 	}
@@ -92,7 +93,7 @@ func TestMahimahiFaults(t *testing.T) {
 		"-1":                `x:1:1: time "-1"`,
 		"1.5":               "want a whole number",
 		"99999999999999999": "want a whole number from 0 to 31622400000",
-		"1\n" + strings.Repeat("9", longestLine+1): "x:2:1: line of more than 65536 bytes",
+		"1\n" + strings.Repeat("9", lines.Longest+1): "x:2:1: line of more than 65536 bytes",
 	} {
 		_, err := Mahimahi(file(text))
 		refused(t, text[:min(len(text), 9)], err, want)
@@ -142,7 +143,7 @@ func TestWriteMahimahiRate(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 38885 {
 		t.Errorf("%d lines, want 38885", n)
 	}
-	back, err := Mahimahi(File{"back", &out})
+	back, err := Mahimahi(lines.File{Name: "back", Reader: &out})
 	if err != nil || back.Length() != 60*link.Second {
 		t.Errorf("%v, length %v", err, back.Length())
 	}
@@ -178,7 +179,7 @@ func FuzzMahimahi(f *testing.F) {
 		if err := WriteMahimahi(&out, w, 0); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Mahimahi(File{"again", &out})
+		again, err := Mahimahi(lines.File{Name: "again", Reader: &out})
 		if err != nil || !reflect.DeepEqual(w, again) {
 			t.Fatalf("%v: %v is not %v", err, again.Delivery, w.Delivery)
 		}

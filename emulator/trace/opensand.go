@@ -3,13 +3,14 @@ package trace
 import (
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // OpenSANDDelay reads a delay file of OpenSAND: lines of "second value_ms",
 // blank or comma between them. Each delay holds until the next.
-func OpenSANDDelay(f File) (Way, error) {
+func OpenSANDDelay(f lines.File) (Way, error) {
 	c := &stage.TraceConfig{}
-	err := pairs(f, "delay", maxDelay*1000, func(at link.Duration, ms float64) {
+	err := pairs(f, "delay", lines.MaxDelay*1000, func(at link.Duration, ms float64) {
 		c.Steps = append(c.Steps, stage.StepConfig{At: at, Delay: of(link.Duration(ms * 1e6))})
 	})
 	if err != nil {
@@ -26,7 +27,7 @@ type Attenuation struct {
 
 // OpenSANDAttenuation reads an attenuation file of OpenSAND: lines of "second
 // value_dB". Between two the attenuation is interpolated.
-func OpenSANDAttenuation(f File) ([]Attenuation, error) {
+func OpenSANDAttenuation(f lines.File) ([]Attenuation, error) {
 	var out []Attenuation
 	err := pairs(f, "attenuation", 200, func(at link.Duration, db float64) {
 		out = append(out, Attenuation{at, db})
@@ -35,39 +36,39 @@ func OpenSANDAttenuation(f File) ([]Attenuation, error) {
 }
 
 // pairs reads lines of a time in seconds and a value from 0 to most.
-func pairs(f File, what string, most float64, yield func(at link.Duration, value float64)) error {
-	l := newLines(f)
+func pairs(f lines.File, what string, most float64, yield func(at link.Duration, value float64)) error {
+	l := lines.New(f)
 	before := link.Duration(-1)
-	for l.next() {
-		if l.skippable() {
+	for l.Next() {
+		if l.Skippable() {
 			continue
 		}
-		fields := l.words()
+		fields := l.Words()
 		if len(fields) == 1 {
-			fields = l.split(',')
+			fields = l.Split(',')
 		}
 		if len(fields) != 2 {
-			return l.fault(0, "%d fields, want a time in seconds and the %s", len(fields), what)
+			return l.Fault(0, "%d fields, want a time in seconds and the %s", len(fields), what)
 		}
-		fields[0].text = trimComma(fields[0].text)
-		at, err := l.seconds(fields[0], "time", 1, maxSeconds)
+		fields[0].Text = trimComma(fields[0].Text)
+		at, err := l.Seconds(fields[0], "time", 1, lines.MaxSeconds)
 		if err != nil {
 			return err
 		}
 		if at <= before {
-			return l.fault(fields[0].column, "time %s: not monotonic", fields[0].text)
+			return l.Fault(fields[0].Column, "time %s: not monotonic", fields[0].Text)
 		}
-		value, err := l.decimal(fields[1], what, most)
+		value, err := l.Decimal(fields[1], what, most)
 		if err != nil {
 			return err
 		}
 		before = at
 		yield(at, value)
 	}
-	if l.err == nil && before < 0 {
-		return l.whole("no lines, want a time and the %s", what)
+	if l.Err == nil && before < 0 {
+		return l.Whole("no lines, want a time and the %s", what)
 	}
-	return l.err
+	return l.Err
 }
 
 // trimComma takes a comma from the end: "1, 250".

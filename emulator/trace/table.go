@@ -3,11 +3,13 @@ package trace
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // tableColumns are those of this project's own table. Values are in SI units
@@ -23,9 +25,9 @@ var tableColumns = []string{"t_s", "down_bps", "down_delay_s", "down_loss", "up_
 //
 // Jitter and bit errors are not followed; a queue's length is when it stays
 // the same.
-func Table(f File, end string) (*Course, error) {
-	t := tabular{lines: newLines(f), course: newCourse(end), end: end}
-	err := t.rows(func(at map[string]int) error { return t.need(at, "t_s") }, t.row, tableColumns...)
+func Table(f lines.File, end string) (*Course, error) {
+	t := tabular{Reader: lines.New(f), course: newCourse(end), end: end}
+	err := t.Rows(func(at map[string]int) error { return t.Need(at, "t_s") }, t.row, tableColumns...)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +36,7 @@ func Table(f File, end string) (*Course, error) {
 
 // tabular is a table being read.
 type tabular struct {
-	*lines
+	*lines.Reader
 	course *Course
 	end    string
 	seen   int
@@ -44,13 +46,13 @@ type tabular struct {
 	noted  []string // columns of which a note was made
 }
 
-func (t *tabular) row(get func(string) field) error {
-	at, err := t.seconds(get("t_s"), "t_s", 1, maxSeconds)
+func (t *tabular) row(get func(string) lines.Field) error {
+	at, err := t.Seconds(get("t_s"), "t_s", 1, lines.MaxSeconds)
 	if err != nil {
 		return err
 	}
 	if t.seen++; t.seen > 1 && at <= t.at {
-		return t.fault(get("t_s").column, "t_s %s after %s: not monotonic", get("t_s").text, number(t.at.Seconds()))
+		return t.Fault(get("t_s").Column, "t_s %s after %s: not monotonic", get("t_s").Text, number(t.at.Seconds()))
 	}
 	t.at = at
 	for _, w := range link.Ways {
@@ -64,33 +66,33 @@ func (t *tabular) row(get func(string) field) error {
 }
 
 // values reads the fields of a way.
-func (t *tabular) values(s *stage.StepConfig, w link.Way, get func(string) field) error {
+func (t *tabular) values(s *stage.StepConfig, w link.Way, get func(string) lines.Field) error {
 	name := w.String()
-	if f := get(name + "_bps"); f.text == "inf" {
+	if f := get(name + "_bps"); f.Text == "inf" {
 		s.Rate = of(link.Rate(0))
-	} else if f.text != "" {
-		r, err := t.rate(f, name+"_bps", 1)
+	} else if f.Text != "" {
+		r, err := t.Rate(f, name+"_bps", 1)
 		if err != nil {
 			return err
 		}
 		serve(s, r)
 	}
-	if f := get(name + "_delay_s"); f.text != "" {
-		d, err := t.seconds(f, name+"_delay_s", 1, maxDelay)
+	if f := get(name + "_delay_s"); f.Text != "" {
+		d, err := t.Seconds(f, name+"_delay_s", 1, lines.MaxDelay)
 		if err != nil {
 			return err
 		}
 		s.Delay = &d
 	}
-	if f := get(name + "_loss"); f.text != "" {
-		p, err := t.decimal(f, name+"_loss", 1)
+	if f := get(name + "_loss"); f.Text != "" {
+		p, err := t.Decimal(f, name+"_loss", 1)
 		if err != nil {
 			return err
 		}
 		s.Loss = &p
 	}
-	if f := get(name + "_queue_bytes"); f.text != "" {
-		n, err := t.count(f, name+"_queue_bytes", 1<<40)
+	if f := get(name + "_queue_bytes"); f.Text != "" {
+		n, err := t.Count(f, name+"_queue_bytes", 1<<40)
 		if err != nil {
 			return err
 		}
@@ -101,27 +103,27 @@ func (t *tabular) values(s *stage.StepConfig, w link.Way, get func(string) field
 }
 
 // unfollowed checks and notes columns that no stage follows.
-func (t *tabular) unfollowed(get func(string) field, names ...string) error {
+func (t *tabular) unfollowed(get func(string) lines.Field, names ...string) error {
 	for _, name := range names {
 		f := get(name)
-		if f.text == "" {
+		if f.Text == "" {
 			continue
 		}
-		x, err := t.decimal(f, name, maxDelay)
+		x, err := t.Decimal(f, name, lines.MaxDelay)
 		if err != nil {
 			return err
 		}
-		if x > 0 && !has(t.noted, name) {
+		if x > 0 && !slices.Contains(t.noted, name) {
 			t.noted = append(t.noted, name)
-			t.course.Notes = append(t.course.Notes, t.file+": "+name+" is not followed")
+			t.course.Notes = append(t.course.Notes, t.Name+": "+name+" is not followed")
 		}
 	}
 	return nil
 }
 
 // event carries out the event of the row.
-func (t *tabular) event(f field) error {
-	switch f.text {
+func (t *tabular) event(f lines.Field) error {
+	switch f.Text {
 	case "":
 	case "outage":
 		for _, w := range link.Ways {
@@ -129,18 +131,18 @@ func (t *tabular) event(f field) error {
 			s[len(s)-1].Outage, s[len(s)-1].Rate = true, nil
 		}
 	default:
-		return t.fault(f.column, `event %q: want "outage" or nothing`, f.text)
+		return t.Fault(f.Column, `event %q: want "outage" or nothing`, f.Text)
 	}
 	return nil
 }
 
 func (t *tabular) finish() (*Course, error) {
 	if t.seen == 0 {
-		return nil, t.whole("no rows, want one or more")
+		return nil, t.Whole("no rows, want one or more")
 	}
 	if t.end == "loop" || t.end == "clear" {
 		if t.seen == 1 {
-			return nil, t.whole("one row, want two or more: the last says how long the course is")
+			return nil, t.Whole("one row, want two or more: the last says how long the course is")
 		}
 		for _, w := range link.Ways {
 			c := t.course.Of(w).Trace
@@ -149,7 +151,7 @@ func (t *tabular) finish() (*Course, error) {
 		t.course.close(t.end, t.at)
 	}
 	if t.varies {
-		t.course.Notes = append(t.course.Notes, t.file+": the limit of the queue changes: it is not followed")
+		t.course.Notes = append(t.course.Notes, t.Name+": the limit of the queue changes: it is not followed")
 	} else {
 		t.course.Down.Limit.Bytes, t.course.Up.Limit.Bytes = t.limits[link.Down], t.limits[link.Up]
 	}

@@ -8,6 +8,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 const tableFile = `# a pass
@@ -90,7 +91,7 @@ func TestWriteTable(t *testing.T) {
 	if err := WriteTable(&out, c); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Table(File{"again", &out}, "loop")
+	again, err := Table(lines.File{Name: "again", Reader: &out}, "loop")
 	if err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("%v: %+v", err, again)
 	}
@@ -116,7 +117,7 @@ func FuzzTable(f *testing.F) {
 		if err := WriteTable(&out, c); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Table(File{"again", bytes.NewReader(out.Bytes())}, end)
+		again, err := Table(lines.File{Name: "again", Reader: bytes.NewReader(out.Bytes())}, end)
 		if err != nil || !reflect.DeepEqual(again.Down.Trace, c.Down.Trace) || !reflect.DeepEqual(again.Up.Trace, c.Up.Trace) {
 			t.Fatalf("%v\n%s", err, out.String())
 		}

@@ -8,9 +8,10 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
-// Numbers of fields of TheaterQ's lines. In the extended format the route
+// Numbers of lines.Fields of TheaterQ's lines. In the extended format the route
 // may be followed by a queue.
 const (
 	theaterSimple   = 5 // KEEP_us,LATENCY_ns,RATE_bps,LOSS,LIMIT
@@ -27,10 +28,10 @@ const theaterAll = math.MaxUint32
 //
 // Rates and limits count Ethernet frames, as a queueing discipline sees them.
 // Jitter and duplication are not followed; a limit is when it stays the same.
-func TheaterQ(f File, end string) (Way, []string, error) {
-	t := theater{lines: newLines(f), course: &stage.TraceConfig{End: end}}
-	for t.next() {
-		if t.text == "" || t.text[0] < '0' || t.text[0] > '9' {
+func TheaterQ(f lines.File, end string) (Way, []string, error) {
+	t := theater{Reader: lines.New(f), course: &stage.TraceConfig{End: end}}
+	for t.Next() {
+		if t.Text == "" || t.Text[0] < '0' || t.Text[0] > '9' {
 			continue
 		}
 		if err := t.line(); err != nil {
@@ -38,10 +39,10 @@ func TheaterQ(f File, end string) (Way, []string, error) {
 		}
 	}
 	switch {
-	case t.err != nil:
-		return Way{}, nil, t.err
+	case t.Err != nil:
+		return Way{}, nil, t.Err
 	case len(t.course.Steps) == 0:
-		return Way{}, nil, t.whole("no lines that begin with a digit, want one or more")
+		return Way{}, nil, t.Whole("no lines that begin with a digit, want one or more")
 	}
 	if end == "loop" || end == "clear" {
 		t.course.Period = t.at
@@ -57,7 +58,7 @@ func TheaterQ(f File, end string) (Way, []string, error) {
 
 // theater is a TheaterQ file being read.
 type theater struct {
-	*lines
+	*lines.Reader
 	course *stage.TraceConfig
 	at     link.Duration
 	limit  struct {
@@ -71,22 +72,22 @@ type theater struct {
 // note keeps a note once.
 func (t *theater) note(once *bool, text string) {
 	*once = true
-	t.notes = append(t.notes, t.file+": "+text)
+	t.notes = append(t.notes, t.Name+": "+text)
 }
 
 // line reads the present line.
 func (t *theater) line() error {
-	fields := t.split(',')
+	fields := t.Split(',')
 	extended := len(fields) == theaterExtended || len(fields) == theaterQueues
 	if !extended && len(fields) != theaterSimple {
-		return t.fault(0, "%d fields, want 5 (simple) or 9 or 10 (extended)", len(fields))
+		return t.Fault(0, "%d fields, want 5 (simple) or 9 or 10 (extended)", len(fields))
 	}
-	keep, err := t.count(fields[0], "keep", maxSeconds*1e6)
+	keep, err := t.Count(fields[0], "keep", lines.MaxSeconds*1e6)
 	if err != nil {
 		return err
 	}
 	if keep == 0 {
-		return t.fault(fields[0].column, "keep 0, want 1 us or more")
+		return t.Fault(fields[0].Column, "keep 0, want 1 us or more")
 	}
 	if extended {
 		if err := t.extension(fields); err != nil {
@@ -99,52 +100,52 @@ func (t *theater) line() error {
 		return err
 	}
 	step(t.course, s)
-	if t.at += link.Duration(keep) * link.Microsecond; t.at > maxSeconds*link.Second {
-		return t.fault(fields[0].column, "the course is longer than a year")
+	if t.at += link.Duration(keep) * link.Microsecond; t.at > lines.MaxSeconds*link.Second {
+		return t.Fault(fields[0].Column, "the course is longer than a year")
 	}
 	return nil
 }
 
 // extension notes what of the extended format is not followed.
-func (t *theater) extension(fields []field) error {
+func (t *theater) extension(fields []lines.Field) error {
 	for _, c := range []struct {
 		field int
 		once  *bool
 		what  string
 	}{{2, &t.jitter, "jitter"}, {6, &t.copies, "duplication"}} {
-		n, err := t.count(fields[c.field], c.what, math.MaxInt64)
+		n, err := t.Count(fields[c.field], c.what, math.MaxInt64)
 		if err != nil {
 			return err
 		}
 		if n > 0 && !*c.once {
-			t.note(c.once, fmt.Sprintf("line %d and others have %s: it is not followed", t.number, c.what))
+			t.note(c.once, fmt.Sprintf("line %d and others have %s: it is not followed", t.Number, c.what))
 		}
 	}
 	return nil
 }
 
 // values reads latency, rate, loss and limit.
-func (t *theater) values(s *stage.StepConfig, f []field) error {
-	delay, err := t.count(f[1], "latency", maxDelay*1e9)
+func (t *theater) values(s *stage.StepConfig, f []lines.Field) error {
+	delay, err := t.Count(f[1], "latency", lines.MaxDelay*1e9)
 	if err != nil {
 		return err
 	}
 	s.Delay = of(link.Duration(delay))
-	if f[2].text == "-1" {
+	if f[2].Text == "-1" {
 		s.Rate = of(link.Rate(0)) // unlimited
 	} else {
-		rate, err := t.count(f[2], "rate", maxRate)
+		rate, err := t.Count(f[2], "rate", lines.MaxRate)
 		if err != nil {
 			return err
 		}
 		serve(s, link.Rate(rate))
 	}
-	loss, err := t.count(f[3], "loss", theaterAll)
+	loss, err := t.Count(f[3], "loss", theaterAll)
 	if err != nil {
 		return err
 	}
 	s.Loss = of(float64(loss) / theaterAll)
-	limit, err := t.count(f[4], "limit", math.MaxUint32)
+	limit, err := t.Count(f[4], "limit", math.MaxUint32)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
 
 // check fails on any problem of a course.
@@ -122,7 +123,7 @@ func FuzzTheaterQ(f *testing.F) {
 		if err := WriteTheaterQ(&out, w, stage.StepConfig{}, w.Length()+link.Second); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := TheaterQ(File{"again", &out}, end); err != nil {
+		if _, _, err := TheaterQ(lines.File{Name: "again", Reader: &out}, end); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -13,9 +13,10 @@ import (
 	"farlink/emulator"
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
+	"farlink/emulator/recording"
 	"farlink/emulator/sim"
 	"farlink/emulator/sim/load"
-	"farlink/emulator/trace"
+	"farlink/emulator/trace/lines"
 	"farlink/profiles"
 )
 
@@ -179,11 +180,11 @@ func (s *source) load(in io.Reader) (*profiles.Profile, error) {
 	if p != nil {
 		return p, nil
 	}
-	var lines []string
+	var all []string
 	for _, problem := range problems {
-		lines = append(lines, problem.In(s.profile).String())
+		all = append(all, problem.In(s.profile).String())
 	}
-	return nil, errors.New(strings.Join(lines, "\n"))
+	return nil, errors.New(strings.Join(all, "\n"))
 }
 
 // tape is a capture that is put through a link.
@@ -206,7 +207,7 @@ func (t tape) play(c *cobra.Command, s *source) error {
 		return t.run(c, r)
 	}
 	return toFile(c.OutOrStdout(), t.record, func(w io.Writer) error {
-		recorder := trace.NewRecorder(w)
+		recorder := recording.NewRecorder(w)
 		r.Meet = func(_ link.Way, arrived link.Time, f link.Fate) { recorder.Meet(arrived, f) }
 		return errors.Join(t.run(c, r), recorder.Flush())
 	})
@@ -221,13 +222,13 @@ func (t tape) link(stdin io.Reader, s *source) (sim.Replay, error) {
 			return r, err
 		}
 		defer f.Close()
-		recording, err := trace.ReadRecording(trace.File{Name: t.channel, Reader: f})
+		recorded, err := recording.Read(lines.File{Name: t.channel, Reader: f})
 		if err != nil {
 			return r, err
 		}
 		r.Header.Comment = fmt.Sprintf("recorded channel %s, way %v", t.channel, t.way)
 		channel := &sim.Channel{}
-		channel.Ways[t.way], channel.Names[t.way] = trace.NewReplay(recording), []string{"recording"}
+		channel.Ways[t.way], channel.Names[t.way] = recording.NewReplay(recorded), []string{"recording"}
 		r.Emulator = channel
 		return r, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/trace"
+	"farlink/emulator/trace/lines"
 	"farlink/profiles"
 )
 
@@ -209,9 +210,9 @@ func (t *importing) read(stdin io.Reader) (*trace.Course, error) {
 	defer open.close()
 	switch t.format {
 	case "table":
-		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) { return trace.Table(f, t.end) })
+		return with(&open, stdin, t.file, func(f lines.File) (*trace.Course, error) { return trace.Table(f, t.end) })
 	case "errant-log":
-		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) { return trace.ErrantLog(f, t.end) })
+		return with(&open, stdin, t.file, func(f lines.File) (*trace.Course, error) { return trace.ErrantLog(f, t.end) })
 	case "atc":
 		return with(&open, stdin, t.file, trace.ATC)
 	case "errant":
@@ -219,7 +220,7 @@ func (t *importing) read(stdin io.Reader) (*trace.Course, error) {
 		if err != nil {
 			return nil, err
 		}
-		return with(&open, stdin, t.file, func(f trace.File) (*trace.Course, error) {
+		return with(&open, stdin, t.file, func(f lines.File) (*trace.Course, error) {
 			return trace.ErrantScenario(f, samples, link.NewDraw(t.seed, "errant"), t.end)
 		})
 	}
@@ -240,7 +241,7 @@ func (t *importing) read(stdin io.Reader) (*trace.Course, error) {
 
 // way reads the files of one way.
 func (t *importing) way(open *opener, stdin io.Reader, names []string) (way trace.Way, notes []string, err error) {
-	files := [3]trace.File{}
+	files := [3]lines.File{}
 	for i, name := range names {
 		if files[i], err = open.file(stdin, name); err != nil {
 			return way, nil, err
@@ -264,16 +265,16 @@ func (t *importing) way(open *opener, stdin io.Reader, names []string) (way trac
 // opener opens files and closes them all at the end.
 type opener struct{ opened []*os.File }
 
-func (o *opener) file(stdin io.Reader, name string) (trace.File, error) {
+func (o *opener) file(stdin io.Reader, name string) (lines.File, error) {
 	if name == "-" {
-		return trace.File{Name: "standard input", Reader: stdin}, nil
+		return lines.File{Name: "standard input", Reader: stdin}, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return trace.File{}, err
+		return lines.File{}, err
 	}
 	o.opened = append(o.opened, f)
-	return trace.File{Name: name, Reader: f}, nil
+	return lines.File{Name: name, Reader: f}, nil
 }
 
 func (o *opener) close() {
@@ -283,7 +284,7 @@ func (o *opener) close() {
 }
 
 // with opens a file and reads it.
-func with[T any](o *opener, stdin io.Reader, name string, read func(trace.File) (T, error)) (T, error) {
+func with[T any](o *opener, stdin io.Reader, name string, read func(lines.File) (T, error)) (T, error) {
 	f, err := o.file(stdin, name)
 	if err != nil {
 		var none T

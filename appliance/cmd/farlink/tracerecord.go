@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"farlink/emulator/trace"
+	"farlink/emulator/recording"
+	"farlink/emulator/trace/lines"
 )
 
 func traceRecordCommand() *cobra.Command {
@@ -50,7 +51,7 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 				return err
 			}
 			defer f.Close()
-			tape, err := trace.ReadTape(trace.File{Name: cmp.Or(of, strings.Join(args, "")), Reader: f}, way.way, index)
+			tape, err := recording.ReadTape(lines.File{Name: cmp.Or(of, strings.Join(args, "")), Reader: f}, way.way, index)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package trace
+package recording
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"farlink/emulator/link"
+	"farlink/emulator/trace/lines"
 )
 
 // recordHeader begins the file of a recording.
@@ -98,21 +99,21 @@ type fate struct {
 	reason link.Reason
 }
 
-// ReadRecording reads what a Recorder wrote.
-func ReadRecording(f File) (*Recording, error) {
-	l := newLines(f)
-	l.most = Most
+// Read reads what a Recorder wrote.
+func Read(f lines.File) (*Recording, error) {
+	l := reader{lines.New(f)}
+	l.Most = lines.Most
 	var seqs []uint32
 	var all []fate
-	err := l.rows(func(at map[string]int) error { return l.need(at, strings.Split(recordHeader, ",")...) },
-		func(get func(string) field) error {
+	err := l.Rows(func(at map[string]int) error { return l.Need(at, strings.Split(recordHeader, ",")...) },
+		func(get func(string) lines.Field) error {
 			seq, one, err := l.fate(get)
 			one.rank = uint32(len(all))
 			seqs, all = append(seqs, seq), append(all, one)
 			return err
 		}, strings.Split(recordHeader, ",")...)
 	if err == nil && len(all) == 0 {
-		err = l.whole("no rows, want what became of one packet or more")
+		err = l.Whole("no rows, want what became of one packet or more")
 	}
 	if err != nil {
 		return nil, err
@@ -120,23 +121,26 @@ func ReadRecording(f File) (*Recording, error) {
 	return arrange(seqs, all), nil
 }
 
+// reader reads the fields of fates.
+type reader struct{ *lines.Reader }
+
 // fate reads a row.
-func (l *lines) fate(get func(string) field) (seq uint32, one fate, err error) {
-	const most = int64(maxSeconds * link.Second)
-	n, err := l.count(get("seq"), "seq", Most-1)
+func (l reader) fate(get func(string) lines.Field) (seq uint32, one fate, err error) {
+	const most = int64(lines.MaxSeconds * link.Second)
+	n, err := l.Count(get("seq"), "seq", lines.Most-1)
 	if err != nil {
 		return 0, one, err
 	}
-	arrived, err := l.count(get("arrived_ns"), "arrived_ns", most)
+	arrived, err := l.Count(get("arrived_ns"), "arrived_ns", most)
 	if err != nil {
 		return 0, one, err
 	}
-	left, err := l.count(get("left_ns"), "left_ns", most)
+	left, err := l.Count(get("left_ns"), "left_ns", most)
 	if err != nil {
 		return 0, one, err
 	}
 	if left < arrived {
-		return 0, one, l.fault(get("left_ns").column, "left_ns %d before arrived_ns %d", left, arrived)
+		return 0, one, l.Fault(get("left_ns").Column, "left_ns %d before arrived_ns %d", left, arrived)
 	}
 	one.after = link.Duration(left - arrived)
 	if one.reason, err = l.reason(get("fate")); err != nil {
@@ -146,32 +150,32 @@ func (l *lines) fate(get func(string) field) (seq uint32, one fate, err error) {
 	return uint32(n), one, err
 }
 
-func (l *lines) reason(f field) (link.Reason, error) {
-	if f.text == "delivered" {
+func (l reader) reason(f lines.Field) (link.Reason, error) {
+	if f.Text == "delivered" {
 		return link.None, nil
 	}
 	for r := link.None + 1; int(r) < link.Reasons; r++ {
-		if r.String() == f.text {
+		if r.String() == f.Text {
 			return r, nil
 		}
 	}
-	return 0, l.fault(f.column, `fate %q: want "delivered" or the reason of a loss`, f.text)
+	return 0, l.Fault(f.Column, `fate %q: want "delivered" or the reason of a loss`, f.Text)
 }
 
-func (l *lines) marks(f field) (link.Mark, error) {
+func (l reader) marks(f lines.Field) (link.Mark, error) {
 	var marks link.Mark
-	if f.text == "" {
+	if f.Text == "" {
 		return 0, nil
 	}
 next:
-	for _, name := range strings.Split(f.text, "+") {
+	for _, name := range strings.Split(f.Text, "+") {
 		for _, m := range markNames {
 			if m.name == name {
 				marks |= m.mark
 				continue next
 			}
 		}
-		return 0, l.fault(f.column, "mark %q: want ce, corrupted, duplicate or reordered", name)
+		return 0, l.Fault(f.Column, "mark %q: want ce, corrupted, duplicate or reordered", name)
 	}
 	return marks, nil
 }

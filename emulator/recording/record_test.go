@@ -1,4 +1,4 @@
-package trace
+package recording
 
 import (
 	"bytes"
@@ -12,7 +12,19 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 	"farlink/emulator/stage"
+	"farlink/emulator/trace/lines"
 )
+
+func file(text string) lines.File { return lines.File{Name: "x", Reader: strings.NewReader(text)} }
+
+// refused checks that an error names the file and says what is wanted.
+func refused(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	var e *lines.Error
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %v, want %q", name, err, want)
+	}
+}
 
 // harsh is a link on which everything happens.
 func harsh() link.Stage {
@@ -53,7 +65,7 @@ func TestRecordReplay(t *testing.T) {
 	if was.Lost(link.QueueFull) == 0 || was.Lost(link.Random) == 0 || was.Copies == 0 {
 		t.Fatal("not everything happened")
 	}
-	recording, err := ReadRecording(File{"x", bytes.NewReader(text)})
+	recording, err := Read(lines.File{Name: "x", Reader: bytes.NewReader(text)})
 	if err != nil || recording.Packets() != 5000 {
 		t.Fatal(err)
 	}
@@ -77,7 +89,7 @@ func TestRecordReplay(t *testing.T) {
 
 // TestReplayRound: behind its last packet the recording begins anew.
 func TestReplayRound(t *testing.T) {
-	r, err := ReadRecording(file(recordHeader + "\n0,5,8,60,delivered,\n1,6,6,60,random,\n"))
+	r, err := Read(file(recordHeader + "\n0,5,8,60,delivered,\n1,6,6,60,random,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +110,7 @@ func TestReplayRound(t *testing.T) {
 
 // TestReplayHeld: what the recording tells nothing of stays inside.
 func TestReplayHeld(t *testing.T) {
-	r, err := ReadRecording(file(recordHeader + "\n1,6,9,60,delivered,ce\n"))
+	r, err := Read(file(recordHeader + "\n1,6,9,60,delivered,ce\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +147,7 @@ func TestRecordingFaults(t *testing.T) {
 		h + "0,0,0,0,delivered,red\n":     `x:2:19: mark "red"`,
 		h + "99999999,0,0,0,delivered,\n": "seq",
 	} {
-		_, err := ReadRecording(file(text))
+		_, err := Read(file(text))
 		refused(t, text, err, want)
 	}
 }
@@ -157,7 +169,7 @@ func TestRecorderFault(t *testing.T) {
 func FuzzRecording(f *testing.F) {
 	f.Add(recordHeader + "\n0,5,8,60,delivered,ce+duplicate\n0,5,9,60,random,\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ReadRecording(file(text))
+		r, err := Read(file(text))
 		if err != nil {
 			refused(t, "fuzz", err, "x")
 			return

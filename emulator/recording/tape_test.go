@@ -1,4 +1,4 @@
-package trace
+package recording
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
+	"farlink/emulator/trace/lines"
 )
 
 // boxed writes fates as the capture of a box has them.
@@ -35,7 +36,7 @@ func TestTape(t *testing.T) {
 	arrivals := linkArrivals()
 	want, log := record(t, harsh(), arrivals, link.Time(60*link.Second))
 	doc := boxed(t, log.Fates, func(seq uint64) link.Time { return arrivals[seq].When })
-	tape, err := ReadTape(File{"x", bytes.NewReader(doc)}, link.Up, 0)
+	tape, err := ReadTape(lines.File{Name: "x", Reader: bytes.NewReader(doc)}, link.Up, 0)
 	if err != nil || tape.Packets() != len(arrivals) || tape.LeftOut != 0 {
 		t.Fatal(err, tape)
 	}
@@ -46,7 +47,7 @@ func TestTape(t *testing.T) {
 	if err := tape.Arrivals(&came); err != nil {
 		t.Fatal(err)
 	}
-	recording, err := ReadRecording(File{"y", bytes.NewReader(got.Bytes())})
+	recording, err := Read(lines.File{Name: "y", Reader: bytes.NewReader(got.Bytes())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestTapeStretch(t *testing.T) {
 	}
 	doc := boxed(t, []link.Fate{fate(5, 510, 0, 0), fate(6, 610, 0, 0), fate(3, 620, link.Mark(0).OnLink(1), 0), fate(10, 1000, 0, link.QueueFull),
 		fate(8, 1005, link.Corrupted, 0), fate(9, 1010, 0, 0), fate(9, 1020, link.Duplicate, 0), fate(11, 1030, 0, 0)}, arrived)
-	tape, err := ReadTape(File{"x", bytes.NewReader(doc)}, link.Up, 0)
+	tape, err := ReadTape(lines.File{Name: "x", Reader: bytes.NewReader(doc)}, link.Up, 0)
 	if err != nil || tape.LeftOut != 2 || tape.Packets() != 3 {
 		t.Fatal(err, tape)
 	}
@@ -117,7 +118,7 @@ func TestTapeStretch(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got.String(), want)
 	}
-	if _, err := ReadTape(File{"x", bytes.NewReader(doc)}, link.Down, 0); err == nil || !strings.Contains(err.Error(), "want the capture of a box") {
+	if _, err := ReadTape(lines.File{Name: "x", Reader: bytes.NewReader(doc)}, link.Down, 0); err == nil || !strings.Contains(err.Error(), "want the capture of a box") {
 		t.Errorf("the other way: %v", err)
 	}
 }
@@ -139,7 +140,7 @@ func TestTapeFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Write(pcap.Packet{Time: 1, Data: []byte{0}, Length: 60, Comment: noteMark + "up 0 " + note})
-		if _, err := ReadTape(File{"x", &out}, link.Up, 0); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x: packet 0: ") {
+		if _, err := ReadTape(lines.File{Name: "x", Reader: &out}, link.Up, 0); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x: packet 0: ") {
 			t.Errorf("%s: %v, want %s", note, err, want)
 		}
 	}
@@ -149,7 +150,7 @@ func FuzzTape(f *testing.F) {
 	at := func(seq uint64) link.Time { return link.Time(seq) }
 	f.Add(boxed(f, []link.Fate{{Packet: link.Packet{Seq: 1, When: 5, Body: link.Body{Size: 60}}}}, at))
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		tape, err := ReadTape(File{"x", bytes.NewReader(doc)}, link.Up, 0)
+		tape, err := ReadTape(lines.File{Name: "x", Reader: bytes.NewReader(doc)}, link.Up, 0)
 		if err != nil {
 			return
 		}
@@ -157,7 +158,7 @@ func FuzzTape(f *testing.F) {
 		if err := tape.Record(&out); err != nil {
 			t.Fatal(err)
 		}
-		r, err := ReadRecording(File{"y", &out})
+		r, err := Read(lines.File{Name: "y", Reader: &out})
 		if err != nil || r.Packets() != tape.Packets() {
 			t.Fatalf("%d packets on the tape; its recording: %v", tape.Packets(), err)
 		}

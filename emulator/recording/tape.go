@@ -1,4 +1,4 @@
-package trace
+package recording
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
+	"farlink/emulator/trace/lines"
 )
 
 // noteMark begins, in the comment of a packet of a box's capture, what Note
@@ -50,30 +51,30 @@ const anotherRun = link.Time(250 * link.Millisecond)
 // several. The longest stretch of packets that
 // are all there becomes the tape: those still inside when the capture was
 // written, and those that came before it began, are not.
-func ReadTape(f File, w link.Way, index int) (*Tape, error) {
+func ReadTape(f lines.File, w link.Way, index int) (*Tape, error) {
 	in, err := pcap.NewReader(f)
 	if err != nil {
-		return nil, &Error{File: f.Name, Text: err.Error()}
+		return nil, &lines.Error{File: f.Name, Text: err.Error()}
 	}
 	var all []taped
 	torn := false
 	frames := map[uint64]pcap.Packet{}
-	l := lines{file: f.Name}
+	l := reader{&lines.Reader{Name: f.Name}}
 	prefix := noteMark + w.String() + " " + strconv.Itoa(index) + " "
-	for ; ; l.number++ {
+	for ; ; l.Number++ {
 		p, err := in.Next()
 		if torn = errors.Is(err, io.ErrUnexpectedEOF) && len(all) > 0; torn || errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, &Error{File: f.Name, Text: err.Error()}
+			return nil, &lines.Error{File: f.Name, Text: err.Error()}
 		}
 		_, note, noted := strings.Cut(p.Comment, prefix)
 		if !noted {
 			continue
 		}
-		if len(all) == Most {
-			return nil, l.whole("more than %d packets", Most)
+		if len(all) == lines.Most {
+			return nil, l.Whole("more than %d packets", lines.Most)
 		}
 		one, err := l.note(note)
 		if err != nil {
@@ -90,7 +91,7 @@ func ReadTape(f File, w link.Way, index int) (*Tape, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, l.whole("no packet on its way %v through link %d with a fate, want the capture of a box", w, index)
+		return nil, l.Whole("no packet on its way %v through link %d with a fate, want the capture of a box", w, index)
 	}
 	t := newTape(all, frames, w)
 	t.Torn = torn
@@ -98,20 +99,20 @@ func ReadTape(f File, w link.Way, index int) (*Tape, error) {
 }
 
 // note reads the row of a packet.
-func (l *lines) note(text string) (one taped, err error) {
-	l.text = text
-	fields := l.split(',')
+func (l reader) note(text string) (one taped, err error) {
+	l.Text = text
+	fields := l.Split(',')
 	if len(fields) != strings.Count(recordHeader, ",")+1 {
 		return one, l.unread(errors.New("as many fields as " + recordHeader))
 	}
 	p := &one.fate.Packet
-	p.Seq, err = strconv.ParseUint(fields[0].text, 10, 63)
+	p.Seq, err = strconv.ParseUint(fields[0].Text, 10, 63)
 	if err != nil {
 		return one, l.unread(err)
 	}
 	var at [3]int64
 	for i := range at {
-		if at[i], err = l.count(fields[1+i], "number", int64(maxSeconds*link.Second)); err != nil {
+		if at[i], err = l.Count(fields[1+i], "number", int64(lines.MaxSeconds*link.Second)); err != nil {
 			return one, l.unread(err)
 		}
 	}
@@ -129,8 +130,8 @@ func (l *lines) note(text string) (one taped, err error) {
 }
 
 // unread is the error of the packet at hand.
-func (l *lines) unread(why error) error {
-	return l.whole("packet %d: comment %q: %v", l.number, l.text, why)
+func (l reader) unread(why error) error {
+	return l.Whole("packet %d: comment %q: %v", l.Number, l.Text, why)
 }
 
 // newTape keeps the longest stretch of numbers without a gap.
