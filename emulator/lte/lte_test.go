@@ -55,6 +55,9 @@ func TestSaturatedRate(t *testing.T) {
 		{"CQI 15, 100 PRB", Config{Down: steady(25), HARQ: perfect}, 75.376, 0.005},
 		{"CQI 15, 100 PRB, 2 layers", Config{Layers: 2, Down: steady(25), HARQ: perfect}, 150.752, 0.005},
 		{"two component carriers", Config{PRB: 50, Carriers: 2, Down: steady(10.5), HARQ: perfect}, 2 * 15.264, 0.005},
+		{"three component carriers", Config{PRB: 50, Carriers: 3, Down: steady(10.5), HARQ: perfect}, 3 * 15.264, 0.005},
+		{"four component carriers", Config{PRB: 50, Carriers: 4, Down: steady(10.5), HARQ: perfect}, 4 * 15.264, 0.005},
+		{"five component carriers", Config{PRB: 50, Carriers: 5, Down: steady(10.5), HARQ: perfect}, 5 * 15.264, 0.005},
 		{"half the cell taken", Config{PRB: 50, Down: steady(10.5), HARQ: perfect, Background: Background{DownShare: 0.5}}, 7.632, 0.04},
 	}
 	for _, c := range cases {

@@ -6,6 +6,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
+	"farlink/emulator/lte/radio"
 )
 
 // paced sends 400 bytes each 2 ms for d and returns the fates, the rate of IP
@@ -37,7 +38,7 @@ func TestFailures(t *testing.T) {
 		{Mobility{FailureEvery: 3 * link.Second, FailureOutage: 800 * link.Millisecond}, 800},
 		{Mobility{HandoverEvery: 2 * link.Second, Interruption: 80 * link.Millisecond}, 80},
 	} {
-		log, _, worst := paced(t, lone(Config{Down: radio(20), HARQ: perfect, Mobility: c.mobility}, link.Down), 5*second)
+		log, _, worst := paced(t, lone(Config{Down: steady(20), HARQ: perfect, Mobility: c.mobility}, link.Down), 5*second)
 		if n := len(log.Delivered()); n != 2500 || math.Abs(worst-c.outage-7.5) > 4 {
 			t.Errorf("%+v: %d of 2500 delivered, the longest delay %.1f ms, want %.0f + 7.5", c.mobility, n, worst, c.outage)
 		}
@@ -47,7 +48,7 @@ func TestFailures(t *testing.T) {
 // A packet that fits a standing grant waits for the next one, none to 20 ms,
 // uniformly, and 3 + 1 + 3 ms of preparing, air and decoding.
 func TestSemiPersistentDelay(t *testing.T) {
-	b := lone(Config{Up: radio(22), HARQ: perfect, Access: Access{Grants: "semi_persistent", Period: 20 * link.Millisecond, Block: 300}}, link.Up)
+	b := lone(Config{Up: steady(22), HARQ: perfect, Access: Access{Grants: "semi_persistent", Period: 20 * link.Millisecond, Block: 300}}, link.Up)
 	log := &linktest.Log{}
 	const gap = 1007 * link.Millisecond
 	for i := range uint64(400) {
@@ -68,7 +69,7 @@ func TestSemiPersistentDelay(t *testing.T) {
 // give both their turn. A UE's SINR is its own by shadowing.
 func TestMaxCI(t *testing.T) {
 	shares := func(scheduler string) float64 {
-		cell := NewCell(Config{PRB: 25, Scheduler: scheduler, Down: Radio{SINR: 12, Shadowing: 8, Speed: 1}, HARQ: perfect}, link.NewDraw(4, "lte"))
+		cell := NewCell(Config{PRB: 25, Scheduler: scheduler, Down: radio.Config{SINR: 12, Shadowing: 8, Speed: 1}, HARQ: perfect}, link.NewDraw(4, "lte"))
 		bearers := [2]*Bearer{cell.UE(1).Bearer(link.Down), cell.UE(1).Bearer(link.Down)}
 		var through [2]float64
 		for i := range uint64(4000) {
@@ -85,28 +86,5 @@ func TestMaxCI(t *testing.T) {
 	}
 	if best, turns := shares("max_ci"), shares("round_robin"); best < 0.9 || turns > 0.8 {
 		t.Errorf("the better of two UEs has %.2f of all by max_ci, %.2f by turns", best, turns)
-	}
-}
-
-// A trace of SINRs is followed step by step, again and again: CQI 7, 15 and 3
-// of 6, 25 and 0 dB (LTE-4), a second each.
-func TestTraceOfSINR(t *testing.T) {
-	r := Radio{Trace: []float64{6, 25, 0}, TraceStep: link.Second}
-	cfg := Config{PRB: 50, Down: r, HARQ: perfect}.withDefaults()
-	c := newChannel(cfg.Down, link.NewDraw(1, "x"))
-	for second, want := range []float64{6, 25, 0, 6, 25} {
-		if got := c.sinr(int64(second)*1000 + 500); got != want {
-			t.Errorf("second %d: %v dB, want %v", second, got, want)
-		}
-	}
-}
-
-// Path loss of TS 36.942, 128.1 + 37.6 lg(km): ten times as far is 37.6 dB
-// less, twice as far 11.32.
-func TestPathLoss(t *testing.T) {
-	for _, c := range []struct{ near, far, less float64 }{{100, 1000, 37.6}, {500, 1000, 11.3188}, {1000, 2000, 11.3188}} {
-		if got := pathSINR(c.near) - pathSINR(c.far); math.Abs(got-c.less) > 1e-3 {
-			t.Errorf("from %v to %v m %.4f dB less, want %.4f", c.near, c.far, got, c.less)
-		}
 	}
 }
