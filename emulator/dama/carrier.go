@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"farlink/emulator/dama/burst"
+	"farlink/emulator/dama/contention"
 	"farlink/emulator/dama/ncc"
+	"farlink/emulator/dama/traffic"
 	"farlink/emulator/link"
 )
 
@@ -17,8 +19,8 @@ type Carrier struct {
 	coding ncc.Coding
 	grid   burst.Grid
 	ncc    ncc.Centre
-	access Contention
-	csc    Contention
+	access contention.Block
+	csc    contention.Block
 	draws  struct{ traffic, access, place, load, logon link.Draw }
 
 	latency     int // N: superframes from request to capacity
@@ -75,8 +77,8 @@ func (c *Carrier) build(draw link.Draw) {
 		Superframe: c.cfg.Superframe, Slots: c.grid.Total(), Fair: c.cfg.Sharing == "fair",
 		Free: c.cfg.FCA, Timeout: c.cfg.RBDCTimeout, Persistence: c.cfg.Persistence,
 	}
-	c.access = Contention{Slots: c.cfg.Access.Slots, Copies: c.cfg.Access.Copies}
-	c.csc = Contention{Slots: c.cfg.Logon.Slots, Copies: 1}
+	c.access = contention.Block{Slots: c.cfg.Access.Slots, Copies: c.cfg.Access.Copies}
+	c.csc = contention.Block{Slots: c.cfg.Logon.Slots, Copies: 1}
 	c.logonWait = int(c.cfg.Logon.Wait/c.cfg.Superframe) + 1
 	c.logonWindow = int(c.cfg.Logon.Window/c.cfg.Superframe) + 1
 	c.draws.traffic, c.draws.access = draw.Sub("traffic"), draw.Sub("backoff")
@@ -94,7 +96,7 @@ func (c *Carrier) build(draw link.Draw) {
 // background adds a simulated terminal.
 func (c *Carrier) background(b *Background) {
 	t, terms := c.newTerminal(&b.Station)
-	t.source = newSource(b, c.cfg.Superframe, int64(c.encap.Cost(b.Packet, t.room)))
+	t.source = traffic.New(b.model(), c.cfg.Superframe, int64(c.encap.Cost(b.Packet, t.room)))
 	peak := b.Station.peak(&c.cfg, &c.encap, c.wave)
 	q := b.Station.queue(&c.cfg, peak)
 	t.limit = int64(q.Limit.Holds(q.Rate))
@@ -221,7 +223,7 @@ func (c *Carrier) contend(n uint64) {
 		}
 		others := 0
 		if c.cfg.Access.Load > 0 {
-			others = poisson(c.draws.load.Float(n), c.cfg.Access.Load*float64(c.access.Slots))
+			others = traffic.Poisson(c.draws.load.Float(n), c.cfg.Access.Load*float64(c.access.Slots))
 		}
 		c.scatter(&c.access, bursts+others)
 		b := 0
@@ -250,7 +252,7 @@ func (c *Carrier) contend(n uint64) {
 }
 
 // scatter makes room for so many bursts.
-func (c *Carrier) scatter(k *Contention, bursts int) {
+func (c *Carrier) scatter(k *contention.Block, bursts int) {
 	for len(c.ok) < bursts {
 		c.ok = append(c.ok, false)
 	}
@@ -260,7 +262,7 @@ func (c *Carrier) scatter(k *Contention, bursts int) {
 	c.ok, c.where = c.ok[:bursts], c.where[:bursts*k.Copies]
 }
 
-func (c *Carrier) at(k *Contention, burst int) []uint16 {
+func (c *Carrier) at(k *contention.Block, burst int) []uint16 {
 	return c.where[burst*k.Copies : (burst+1)*k.Copies]
 }
 

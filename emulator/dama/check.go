@@ -195,24 +195,3 @@ func (s StationConfig) checkQueue(report link.Report) {
 	q.Rate = link.MegabitPerSecond
 	q.Check(report)
 }
-
-func (b *Background) check(report link.Report) {
-	within(report, whole("count", b.Count, 1, 4096), whole("packet", b.Packet, 20, 9200), number("shape", b.Shape, 1.01, 1.99),
-		length("on", b.On, link.Millisecond, 86400*link.Second), length("off", b.Off, link.Millisecond, 86400*link.Second),
-		length("step", b.Step, link.Millisecond, 86400*link.Second))
-	known := false
-	for _, k := range kinds {
-		known = known || k == b.Traffic
-	}
-	switch {
-	case !known:
-		report("traffic", b.Traffic, `"cbr", "on_off", "poisson", "self_similar" or "replay"`)
-	case b.Traffic == "replay" && len(b.Replay) == 0:
-		report("replay", "none", `rates, such as ["64kbit/s", "512kbit/s"]`)
-	case b.Traffic != "replay" && b.Rate <= 0:
-		report("rate", "none", "the rate of the traffic")
-	}
-	if b.Rate > 10*link.GigabitPerSecond {
-		report("rate", b.Rate.String(), "at most 10Gbit/s")
-	}
-}

@@ -134,20 +134,6 @@ func (s StationConfig) complete() StationConfig {
 	return s
 }
 
-func (b Background) complete(like StationConfig) Background {
-	or(&b.Traffic, "cbr")
-	or(&b.On, link.Second)
-	or(&b.Off, link.Second)
-	or(&b.Shape, 1.4)
-	or(&b.Packet, 576)
-	or(&b.Step, link.Second)
-	if b.Station == (StationConfig{}) {
-		b.Station = like
-	}
-	b.Station = b.Station.complete()
-	return b
-}
-
 // waveform returns the burst of the carrier, of a complete configuration.
 func (c *Config) waveform() (burst.Waveform, bool) {
 	if c.Standard != "rcs" {

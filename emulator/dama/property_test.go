@@ -3,6 +3,7 @@ package dama
 import (
 	"testing"
 
+	"farlink/emulator/dama/traffic"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -58,7 +59,7 @@ func (p *pick) config() Config {
 		c.Access = Access{Slots: 5 + p.upTo(40), Copies: 1 + p.upTo(4), Load: float64(p.upTo(10)) / 10, Data: p.upTo(6), Window: 1 + p.upTo(60)}
 	}
 	for range p.upTo(3) {
-		b := Background{Count: 1 + p.upTo(6), Traffic: choose(p, kinds[:]...), Rate: link.Rate(1000 + p.upTo(200_000)), Replay: []link.Rate{50_000, 0}}
+		b := Background{Count: 1 + p.upTo(6), Traffic: choose(p, traffic.Kinds()...), Rate: link.Rate(1000 + p.upTo(200_000)), Replay: []link.Rate{50_000, 0}}
 		if p.often() {
 			b.Station = p.station()
 		}

@@ -95,8 +95,7 @@ func (c *Carrier) inherit(o *Carrier, now link.Time) {
 		}
 		t.backlog = min(was.backlog, t.limit)
 		t.state, t.tries, t.due = was.state, was.tries, was.due
-		t.source.begun, t.source.on = was.source.begun, was.source.on
-		t.source.turn, t.source.rest = was.source.turn, was.source.rest
+		t.source.Inherit(&was.source)
 		t.succeed(was)
 		c.ncc.Inherit(i, &o.ncc, i)
 	}

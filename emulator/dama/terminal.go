@@ -2,6 +2,7 @@ package dama
 
 import (
 	"farlink/emulator/dama/ncc"
+	"farlink/emulator/dama/traffic"
 	"farlink/emulator/link"
 )
 
@@ -23,8 +24,8 @@ type terminal struct {
 	room    int   // bytes that a slot carries
 	backlog int64 // bytes waiting
 	station *Station
-	source  source // of a background terminal
-	limit   int64  // of its backlog
+	source  traffic.Source // of a background terminal
+	limit   int64          // of its backlog
 
 	ahead  bool // asks for what will have arrived, not for what waits
 	period int  // of request slots, superframes; 0 none
@@ -94,7 +95,7 @@ func (t *terminal) still() bool {
 
 // arrive lets the traffic of superframe n join a background terminal's queue.
 func (t *terminal) arrive(d link.Draw, n uint64) {
-	b := t.source.arrive(d, t.id, n)
+	b := t.source.Arrive(d, index(t.id, n, 0), n)
 	t.arrived += b
 	t.backlog = min(t.backlog+b, t.limit)
 	if b > 0 && t.byNeed && t.state == off {
@@ -225,4 +226,20 @@ func (c *Carrier) logoff(t *terminal) {
 	t.state, t.tries, t.due = off, 0, 0
 	t.rate, t.timer, t.asked = 0, 0, 0
 	c.post(int32(t.id), ncc.Request{Category: logoff})
+}
+
+// index is the number of a draw of terminal id in superframe n; part tells
+// several apart, 0..15.
+func index(id int, n uint64, part int) uint64 {
+	return uint64(id)<<44 ^ uint64(part)<<40 ^ n
+}
+
+// backoff says after how many superframes to try again: the response must be
+// overdue, then a window that doubles with each try, up to most.
+func backoff(d link.Draw, id int, n uint64, wait, tries, most int) uint64 {
+	window := most
+	if tries < 16 {
+		window = min(most, 1<<tries)
+	}
+	return uint64(wait) + d.Uint64(index(id, n, 15))%uint64(max(1, window))
 }

@@ -6,6 +6,7 @@ import (
 
 	"farlink/emulator/dama/burst"
 	"farlink/emulator/dama/ncc"
+	"farlink/emulator/dama/traffic"
 	"farlink/emulator/link"
 )
 
@@ -28,7 +29,7 @@ func fluid(processing int, s StationConfig) *Carrier {
 	}
 	c.build(link.NewDraw(1, "fluid"))
 	t, terms := c.newTerminal(&c.cfg.Station)
-	t.source = source{kind: cbr, mean: perFrame << 16}
+	t.source = traffic.New(traffic.Model{Kind: "cbr", Rate: 512_000 * bitRate, Packet: 1}, superframe, 1)
 	t.limit = math.MaxInt64
 	terms.Limit, c.ncc.Slots = 1<<30, 1<<30
 	c.add(t, terms)

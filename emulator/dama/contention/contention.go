@@ -1,15 +1,24 @@
-package dama
+// Package contention is random access: slots that anybody may use, bursts that
+// meet in them, and which of them get through.
+//
+//	slot      0      1      2      3
+//	burst a   █─────────────█
+//	burst b                 █──────█
+//	burst c          █─────────────█
+//
+// In slotted ALOHA what meets another burst is lost. In CRDSA (DVB-RCS2, EN 301
+// 545-2) a and c, each alone in one slot, are received and cancelled in their
+// others, where b is then alone and is received too.
+//
+// Units: slots of a block.
+package contention
 
-import (
-	"math"
+import "math"
 
-	"farlink/emulator/link"
-)
-
-// Contention is a block of slots that anybody may use. Each burst is sent
+// Block is a block of slots that anybody may use. Each burst is sent
 // in one slot (slotted ALOHA) or in several (CRDSA: what is received in one
 // slot is cancelled in the others). Equal powers, no capture.
-type Contention struct {
+type Block struct {
 	Slots  int // in a block, at most 65535
 	Copies int // of each burst, 1..4
 	count  []uint16
@@ -19,7 +28,7 @@ type Contention struct {
 
 // Place writes the slots of the burst whose draw is bits to where, which has
 // Copies places: different slots, uniform.
-func (c *Contention) Place(bits uint64, where []uint16) {
+func (c *Block) Place(bits uint64, where []uint16) {
 	for j := range where {
 		// Uniform among the slots not taken, then past the taken ones.
 		s := uint16((bits & 0xffff) * uint64(c.Slots-j) >> 16)
@@ -35,7 +44,7 @@ func (c *Contention) Place(bits uint64, where []uint16) {
 
 // Resolve tells which bursts get through. where holds the Copies slots of
 // each burst, ok has a place for each.
-func (c *Contention) Resolve(where []uint16, ok []bool) {
+func (c *Block) Resolve(where []uint16, ok []bool) {
 	c.reset()
 	for i := range ok {
 		ok[i] = false
@@ -59,7 +68,7 @@ func (c *Contention) Resolve(where []uint16, ok []bool) {
 	}
 }
 
-func (c *Contention) reset() {
+func (c *Block) reset() {
 	if len(c.count) != c.Slots {
 		c.count, c.sum = make([]uint16, c.Slots), make([]uint32, c.Slots)
 		c.ready = make([]uint16, 0, c.Slots)
@@ -69,7 +78,7 @@ func (c *Contention) reset() {
 }
 
 // cancel takes burst i, received, out of all its slots.
-func (c *Contention) cancel(i int, where []uint16) {
+func (c *Block) cancel(i int, where []uint16) {
 	for _, s := range where[i*c.Copies : (i+1)*c.Copies] {
 		c.sum[s] ^= uint32(i)
 		if c.count[s]--; c.count[s] == 1 {
@@ -81,19 +90,3 @@ func (c *Contention) cancel(i int, where []uint16) {
 // Alone returns the probability that one of n terminals, each choosing one
 // of the slots, has its slot for itself: (1-1/slots)^(n-1).
 func Alone(n, slots int) float64 { return math.Pow(1-1/float64(slots), float64(n-1)) }
-
-// index is the number of a draw of terminal id in superframe n; part tells
-// several apart, 0..15.
-func index(id int, n uint64, part int) uint64 {
-	return uint64(id)<<44 ^ uint64(part)<<40 ^ n
-}
-
-// backoff says after how many superframes to try again: the response must be
-// overdue, then a window that doubles with each try, up to most.
-func backoff(d link.Draw, id int, n uint64, wait, tries, most int) uint64 {
-	window := most
-	if tries < 16 {
-		window = min(most, 1<<tries)
-	}
-	return uint64(wait) + d.Uint64(index(id, n, 15))%uint64(max(1, window))
-}

@@ -1,4 +1,4 @@
-package dama
+package contention
 
 import (
 	"math"
@@ -8,10 +8,10 @@ import (
 )
 
 // block simulates one block of n bursts and returns how many got through.
-func block(c *Contention, d link.Draw, n int, frame uint64) int {
+func block(c *Block, d link.Draw, n int, frame uint64) int {
 	where, ok := make([]uint16, n*c.Copies), make([]bool, n)
 	for i := range n {
-		c.Place(d.Uint64(index(i, frame, 0)), where[i*c.Copies:(i+1)*c.Copies])
+		c.Place(d.Uint64(uint64(i)<<44^frame), where[i*c.Copies:(i+1)*c.Copies])
 	}
 	c.Resolve(where, ok)
 	through := 0
@@ -32,7 +32,7 @@ func TestSlottedALOHAFinite(t *testing.T) {
 		if p := Alone(v.n, v.slots); math.Abs(p-v.want) > 0.00005 {
 			t.Errorf("Alone(%d, %d) = %.4f, want %.4f", v.n, v.slots, p, v.want)
 		}
-		c := &Contention{Slots: v.slots, Copies: 1}
+		c := &Block{Slots: v.slots, Copies: 1}
 		through, blocks := 0, 20000
 		for f := range blocks {
 			through += block(c, link.NewDraw(1, "csc"), v.n, uint64(f))
@@ -59,7 +59,7 @@ func TestCRDSA(t *testing.T) {
 		{0.1, 3, 0.100}, {0.3, 3, 0.300}, {0.5, 3, 0.500}, {0.6, 3, 0.599}, {0.65, 3, 0.647}, {0.7, 3, 0.676}, {0.8, 3, 0.560}, {1.0, 3, 0.213},
 		{0.1, 4, 0.100}, {0.3, 4, 0.300}, {0.5, 4, 0.500}, {0.6, 4, 0.600}, {0.65, 4, 0.643}, {0.7, 4, 0.629}, {0.8, 4, 0.248}, {1.0, 4, 0.089},
 	} {
-		c, d := &Contention{Slots: 100, Copies: v.copies}, link.NewDraw(7, "ra")
+		c, d := &Block{Slots: 100, Copies: v.copies}, link.NewDraw(7, "ra")
 		through, blocks := 0, 2000
 		for f := range uint64(2000) {
 			through += block(c, d, int(100*v.load+0.5), f)
@@ -72,7 +72,7 @@ func TestCRDSA(t *testing.T) {
 }
 
 func TestPlaceDistinct(t *testing.T) {
-	c, d := &Contention{Slots: 5, Copies: 4}, link.NewDraw(3, "place")
+	c, d := &Block{Slots: 5, Copies: 4}, link.NewDraw(3, "place")
 	hits, where := make([]int, 5), make([]uint16, 4)
 	for i := range uint64(10000) {
 		c.Place(d.Uint64(i), where)

@@ -1,4 +1,11 @@
-package dama
+// Package traffic is what simulated terminals send: bytes that come in each
+// superframe, at a constant rate, in bursts, as Poisson packets, self-similar,
+// or along a list of rates.
+//
+//	on_off, self_similar   ▁▁▁███▁▁▁▁▁█▁▁██████▁▁   pauses and bursts
+//
+// Units: bit/s of IP, bytes of burst payload, superframes.
+package traffic
 
 import (
 	"math"
@@ -6,19 +13,15 @@ import (
 	"farlink/emulator/link"
 )
 
-// Background is a group of simulated terminals that share the carrier with
-// the real ones. They have a queue of bytes, not of packets.
-type Background struct {
-	Count   int           `toml:"count"`
-	Traffic string        `toml:"traffic"`           // "cbr" (default), "on_off", "poisson", "self_similar", "replay"
-	Rate    link.Rate     `toml:"rate,omitempty"`    // mean of IP bytes; while on, for on_off and self_similar
-	On      link.Duration `toml:"on,omitempty"`      // mean length of a burst, default 1s
-	Off     link.Duration `toml:"off,omitempty"`     // mean length of a pause, default 1s
-	Shape   float64       `toml:"shape,omitempty"`   // self_similar: Pareto shape 1 < a < 2, default 1.4; H = (3-a)/2
-	Packet  int           `toml:"packet,omitempty"`  // bytes of an IP packet, default 576
-	Replay  []link.Rate   `toml:"replay,omitempty"`  // the rates of replay, one per step, over and over
-	Step    link.Duration `toml:"step,omitempty"`    // of replay, default 1s
-	Station StationConfig `toml:"station,omitempty"` // how they ask; default as the carrier's station
+// Model is the traffic of a terminal; each model takes what it needs.
+type Model struct {
+	Kind    string        // one of Kinds
+	Rate    link.Rate     // mean of IP bytes; while on, for on_off and self_similar
+	On, Off link.Duration // mean length of a burst, and of a pause
+	Shape   float64       // self_similar: Pareto shape, more than 1
+	Packet  int           // bytes of an IP packet
+	Replay  []link.Rate   // the rates of replay, one per step, over and over
+	Step    link.Duration
 }
 
 // kind is a traffic model.
@@ -34,9 +37,12 @@ const (
 
 var kinds = [...]string{"cbr", "on_off", "poisson", "self_similar", "replay"}
 
-// source is the traffic of one background terminal. Its draws are numbered
-// by terminal and superframe, so that it is the same whatever else happens.
-type source struct {
+// Kinds lists the models by name.
+func Kinds() []string { return kinds[:] }
+
+// Source is the traffic of one terminal. Its draws are numbered by terminal and
+// superframe, so that it is the same whatever else happens.
+type Source struct {
 	kind    kind
 	begun   bool
 	on      bool
@@ -54,18 +60,18 @@ type source struct {
 	stay    uint64     // superframes a step
 }
 
-// newSource prepares the traffic of the group for superframes of length f;
+// New prepares the traffic of a terminal for superframes of length f;
 // cost is what a packet takes of burst payload.
-func newSource(b *Background, f link.Duration, cost int64) source {
-	s := source{cost: cost, packet: int64(b.Packet), shape: b.Shape}
+func New(b Model, f link.Duration, cost int64) Source {
+	s := Source{cost: cost, packet: int64(b.Packet), shape: b.Shape}
 	for i, name := range kinds {
-		if b.Traffic == name {
+		if b.Kind == name {
 			s.kind = kind(i)
 		}
 	}
 	// IP bytes become burst payload by the overhead of the packet size.
 	perFrame := func(r link.Rate) int64 {
-		return muldiv(muldiv(int64(r), int64(f)<<13, 1e9), cost, s.packet)
+		return link.Ratio(uint64(link.Ratio(uint64(r), uint64(f)<<13, 1e9)), uint64(cost), uint64(s.packet))
 	}
 	s.mean = perFrame(b.Rate)
 	s.packets = float64(s.mean) / (1 << 16) / float64(cost)
@@ -83,25 +89,26 @@ func frames(d, superframe link.Duration) float64 {
 	return max(1, float64(d)/float64(superframe))
 }
 
-// arrive returns the bytes of burst payload that come in superframe n.
-func (s *source) arrive(d link.Draw, id int, n uint64) int64 {
+// Arrive returns the bytes of burst payload that come in superframe n. Its draws
+// are number at of d and, with bit 40 turned, another.
+func (s *Source) Arrive(d link.Draw, at, n uint64) int64 {
 	if !s.begun {
 		// As if it had gone on for long: on with its share of the time.
 		s.begun, s.turn = true, n
-		s.on = d.Chance(index(id, n, 1), s.length[1]/(s.length[0]+s.length[1]))
+		s.on = d.Chance(at^1<<40, s.length[1]/(s.length[0]+s.length[1]))
 		if s.kind == selfSimilar {
 			s.on = !s.on // toggled at once, for its length
 		}
 	}
 	switch s.kind {
 	case poissonian:
-		return int64(poisson(d.Float(index(id, n, 0)), s.packets)) * s.cost
+		return int64(Poisson(d.Float(at), s.packets)) * s.cost
 	case onOff:
 		p := s.begin
 		if s.on {
 			p = s.quit
 		}
-		if d.Chance(index(id, n, 0), p) {
+		if d.Chance(at, p) {
 			s.on = !s.on
 		}
 		if !s.on {
@@ -109,7 +116,7 @@ func (s *source) arrive(d link.Draw, id int, n uint64) int64 {
 		}
 	case selfSimilar:
 		if n >= s.turn {
-			s.toggle(d.Float(index(id, n, 0)), n)
+			s.toggle(d.Float(at), n)
 		}
 		if !s.on {
 			return 0
@@ -120,8 +127,13 @@ func (s *source) arrive(d link.Draw, id int, n uint64) int64 {
 	return s.flow(s.mean)
 }
 
+// Inherit goes on where the source was that stood in this place.
+func (s *Source) Inherit(was *Source) {
+	s.begun, s.on, s.turn, s.rest = was.begun, was.on, was.turn, was.rest
+}
+
 // flow returns the whole bytes of a fluid.
-func (s *source) flow(mean int64) int64 {
+func (s *Source) flow(mean int64) int64 {
 	s.rest += mean
 	bytes := s.rest >> 16
 	s.rest &= 1<<16 - 1
@@ -130,7 +142,7 @@ func (s *source) flow(mean int64) int64 {
 
 // toggle begins a burst or a pause of Pareto length. Many such sources make
 // self-similar traffic (Willinger et al., 1997).
-func (s *source) toggle(u float64, n uint64) {
+func (s *Source) toggle(u float64, n uint64) {
 	s.on = !s.on
 	mean := s.length[0]
 	if s.on {
@@ -141,9 +153,9 @@ func (s *source) toggle(u float64, n uint64) {
 	s.turn = n + uint64(max(1, min(length+0.5, 1e9)))
 }
 
-// poisson is the quantile u of the Poisson distribution; beyond a mean of 30
+// Poisson is the quantile u of the Poisson distribution; beyond a mean of 30
 // by the normal approximation.
-func poisson(u, mean float64) int {
+func Poisson(u, mean float64) int {
 	if mean > 30 {
 		z := link.Quantile(min(max(u, 1e-12), 1-1e-12))
 		return int(max(0, math.Round(mean+z*math.Sqrt(mean))))
