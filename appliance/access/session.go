@@ -22,7 +22,7 @@ type session struct {
 }
 
 // ErrWrong is the error of a wrong password, token or claim code.
-var ErrWrong = errors.New("wrong password, token or code")
+var ErrWrong = errors.New("wrong password, token or claim code")
 
 // ErrClaimed is the error of claiming a box that has a password.
 var ErrClaimed = errors.New("the box is claimed already; log in")
