@@ -6,7 +6,7 @@ import { ask } from './api.js'
 import { number, Strip } from './chart.js'
 import { rate, useTicks } from './path.js'
 import { bytes } from './proxies.js'
-import { attempt, may, set, store } from './store.js'
+import { attempt, current, may, set, store } from './store.js'
 import { t } from './words.js'
 
 const schedulers = ['arrival', 'minrtt', 'roundrobin', 'redundant', 'blest', 'ecf']
@@ -79,6 +79,10 @@ function Paths() {
     })}</tbody></table>`
 }
 
-/** Shares shows what each path carried over time. @param {{paths: import('./types/api.js').PathState[]}} p */
-const Shares = ({ paths }) => html`<${Strip} id="shares" title=${`${t('mp_shares')} · ${t(store.way)}`} unit="Mbit/s"
+/** Shares shows what each path carried over time, once a sample said so. @param {{paths: import('./types/api.js').PathState[]}} p */
+function Shares({ paths }) {
+  useTicks()
+  if (!paths.some(p => current().data[`path_${store.way}_${p.name}`])) return null
+  return html`<${Strip} id="shares" title=${`${t('mp_shares')} · ${t(store.way)}`} unit="Mbit/s"
   lines=${paths.map((p, i) => ({ name: `path_${store.way}_${p.name}`, label: p.name, color: colors[i % colors.length], dash: i % 2 ? [6, 3] : undefined, scale: 1e-6 }))} />`
+}
