@@ -21,6 +21,13 @@ export const keys = {
   '?': () => set({ help: !store.help }),
 }
 
+// What was pressed with the mouse lets go of the focus, so that space is the
+// panel's again; who presses with a key (detail 0) keeps it.
+addEventListener('click', e => {
+  const on = /** @type {HTMLElement} */ (e.target).closest('button, a, summary')
+  if (e.detail > 0 && store.prefs.keys !== 'off' && on instanceof HTMLElement && on === document.activeElement) on.blur()
+})
+
 addEventListener('keydown', e => {
   if (e.key === 'Escape' && store.help) return set({ help: false })
   const at = /** @type {HTMLElement} */ (e.target)

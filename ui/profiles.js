@@ -43,7 +43,10 @@ export function Profiles() {
   }
   const enter = (/** @type {KeyboardEvent} */ e) => {
     if (e.key === 'Enter' && found.length && search && may('drive')) actions.apply(found[0].name)
-    if (e.key === 'Escape') look('')
+    if (e.key === 'Escape') {
+      look('')
+      document.getElementById('find')?.blur() // the keys are the panel's again
+    }
   }
   return html`<nav class="card profiles" aria-labelledby="profiles" onKeyDown=${move}>
     <h2 id="profiles">${t('profiles')}</h2>

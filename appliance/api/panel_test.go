@@ -63,7 +63,7 @@ func TestPanel(t *testing.T) {
 	web.Until("few are found", `(n => n > 0 && n < 5)(document.querySelectorAll('.profiles li').length)`)
 	web.Key("Enter")
 	web.Until("applied by Enter", `document.querySelector('.profile b').innerText === 'geo/qirse-sat'`)
-	web.Do(`document.activeElement.blur()`)
+	web.Key("Escape") // out of the search
 	web.Key("c")
 	web.Text("cut goes on until")
 	web.Text("CUT")

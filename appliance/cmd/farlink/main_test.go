@@ -94,10 +94,15 @@ func labUp(t *testing.T, args ...string) lab.Lab {
 }
 
 // ping returns the round trips in ms of n echoes, and how many were sent.
-func ping(t *testing.T, l lab.Lab, to string, n int) (rtts []float64) {
+func ping(t *testing.T, l lab.Lab, to string, n int) []float64 {
 	t.Helper()
-	// The first one also waits for the neighbour to be found: not counted.
 	out, _, _ := farlink(t, "lab", "exec", "--name", l.Name, "a", "--", "ping", "-c", fmt.Sprint(n+1), "-i", "0.2", "-W", "3", to)
+	return echoes(out)
+}
+
+// echoes reads what ping says. The first echo also waits for the neighbour to
+// be found: not counted.
+func echoes(out string) (rtts []float64) {
 	for line := range strings.Lines(out) {
 		var ms float64
 		_, at, found := strings.Cut(line, "time=")
