@@ -69,6 +69,24 @@ func TestShippedIndependent(t *testing.T) {
 	}
 }
 
+// counted checks what the rules, and the links behind them, say of the frames.
+func counted(t *testing.T, e *Emulator) {
+	t.Helper()
+	var counts []uint64
+	e.Rules(link.Up, func(_ int, c Count) { counts = append(counts, c.Packets) })
+	figures := map[string]float64{}
+	e.Figures(link.Up, 0, func(p link.Probe) { figures[p.Name] = p.Value })
+	if _, ok := figures["b:queue_bytes"]; !ok {
+		t.Errorf("no figure of the second link: %v", figures)
+	}
+	if figures["rule_1_packets"] != 1 || figures["passed_packets"] != 2 || len(figures) < 10 {
+		t.Errorf("figures %v", figures)
+	}
+	if fmt.Sprint(counts) != "[1 1 1 0 2]" {
+		t.Errorf("counts %v, want 1 1 1 0, 2 passed", counts)
+	}
+}
+
 // A frame that passes all links leaves at once, with its own numbers.
 func TestRules(t *testing.T) {
 	p := parse(t, "[up.path]\ndelay = \"10ms\"")
@@ -119,19 +137,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("frame %d: link %d at %d, want %d at %d", i, got.Mark.Link(), got.When, c.link, want)
 		}
 	}
-	var counts []uint64
-	e.Rules(link.Up, func(_ int, c Count) { counts = append(counts, c.Packets) })
-	figures := map[string]float64{}
-	e.Figures(link.Up, 0, func(p link.Probe) { figures[p.Name] = p.Value })
-	if _, ok := figures["b:queue_bytes"]; !ok {
-		t.Errorf("no figure of the second link: %v", figures)
-	}
-	if figures["rule_1_packets"] != 1 || figures["passed_packets"] != 2 || len(figures) < 10 {
-		t.Errorf("figures %v", figures)
-	}
-	if fmt.Sprint(counts) != "[1 1 1 0 2]" {
-		t.Errorf("counts %v, want 1 1 1 0, 2 passed", counts)
-	}
+	counted(t, e)
 }
 
 func TestSpecProblems(t *testing.T) {

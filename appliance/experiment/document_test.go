@@ -37,18 +37,8 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// TestProblems: every mistake is found at once, with its line.
-func TestProblems(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	mine := write("mine.toml", "about = \"x\"\n[down.queue]\nrat = \"1Mbit/s\"\n")
-	path := write("x.toml", `name = "A B"
+// wrong is an experiment with a fault in each part.
+const wrong = `name = "A B"
 profiles = ["geo/qirse-st", "geo/qirse-sat", "mine.toml", "none.toml"]
 repetitons = 2
 baseline = "nobody"
@@ -77,7 +67,20 @@ duration = "1ms"
 
 [[expect]]
 metric = "bulk.goodput_bps"
-`)
+`
+
+// TestProblems: every mistake is found at once, with its line.
+func TestProblems(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	mine := write("mine.toml", "about = \"x\"\n[down.queue]\nrat = \"1Mbit/s\"\n")
+	path := write("x.toml", wrong)
 	e, _, bad, err := Load(path, nil)
 	if e != nil || err != nil {
 		t.Fatal(e, err)

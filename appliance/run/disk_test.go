@@ -53,6 +53,18 @@ func fill(t *testing.T, dir string) (free func()) {
 	}
 }
 
+// confessed checks that both reports tell of samples that are missing.
+func confessed(t *testing.T, r Run, samples []Dated) {
+	t.Helper()
+	var html, junit bytes.Buffer
+	if err := errors.Join(WriteHTML(&html, r, samples, "test"), WriteJUnit(&junit, r)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(html.String(), "samples are missing (") || !strings.Contains(junit.String(), "samples could not be written") {
+		t.Errorf("the reports keep quiet about the hole")
+	}
+}
+
 // A disk that is full for a while leaves a hole that the run names, in one
 // piece of news each way, and nothing else: no half documents, no lost lines.
 func TestFullDiskDuringRun(t *testing.T) {
@@ -109,13 +121,7 @@ func TestFullDiskDuringRun(t *testing.T) {
 	if missing := r.Gaps[0].Samples; err != nil || missing == 0 || len(samples)+missing != 35 || len(samples) != r.Samples {
 		t.Errorf("%d samples and %d missing of 35, %v", len(samples), missing, err)
 	}
-	var html, junit bytes.Buffer
-	if err := errors.Join(WriteHTML(&html, r, samples, "test"), WriteJUnit(&junit, r)); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(html.String(), "samples are missing (") || !strings.Contains(junit.String(), "samples could not be written") {
-		t.Errorf("the reports keep quiet about the hole")
-	}
+	confessed(t, r, samples)
 	// What stands on the disk says the same.
 	if r, err := open(t, dir, c).Get("night"); err != nil || r.Phase != Stopped || len(r.Gaps) != 1 || r.Gaps[0].To.IsZero() {
 		t.Errorf("%+v, %v", r, err)

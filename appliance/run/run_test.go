@@ -46,13 +46,21 @@ func feed(t *testing.T, k *Keeper, c *clock, p appliance.PairState, n int) {
 	}
 }
 
-func TestRun(t *testing.T) {
-	c, dir, p := &clock{time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, t.TempDir(), pairState()
-	k := open(t, dir, c)
-	r, err := k.Begin("night-1", "A <b>test</b>", "ci", p)
-	if err != nil || r.Phase != Running || r.Verdict.Word != appliance.Valid {
-		t.Fatalf("%+v, %v", r, err)
+// summed checks the figures of a run.
+func summed(t *testing.T, r Run) {
+	t.Helper()
+	// 100 samples of a tenth of a second.
+	if d := r.Down; d.Packets != 10000 || d.Lost != 100 || d.Causes["random"] != 100 || d.Delivered < 9.99e6 || d.Delivered > 10.01e6 || d.QueueMax != 3 || d.Seconds < 9.99 || d.Seconds > 10.01 {
+		t.Errorf("%+v", d)
 	}
+	if r.Verdict.Word != appliance.Degraded || r.Verdict.Reason != "late" {
+		t.Errorf("%+v is not the worst", r.Verdict)
+	}
+}
+
+// refusals: a run that goes on is begun once, alone on its pair.
+func refusals(t *testing.T, k *Keeper, r Run, p appliance.PairState) {
+	t.Helper()
 	if again, err := k.Begin("night-1", "", "ci", p); err != nil || again.Begun != r.Begun {
 		t.Errorf("begun twice: %v", err)
 	}
@@ -62,6 +70,16 @@ func TestRun(t *testing.T) {
 	if _, err := k.Begin("../x", "", "ci", p); !errors.Is(err, ErrID) {
 		t.Errorf("a bad id: %v", err)
 	}
+}
+
+func TestRun(t *testing.T) {
+	c, dir, p := &clock{time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)}, t.TempDir(), pairState()
+	k := open(t, dir, c)
+	r, err := k.Begin("night-1", "A <b>test</b>", "ci", p)
+	if err != nil || r.Phase != Running || r.Verdict.Word != appliance.Valid {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	refusals(t, k, r, p)
 	feed(t, k, c, p, 50)
 	if m, err := k.Mark("night-1", "handover now", "ci"); err != nil || m.At != 5 {
 		t.Errorf("%+v, %v", m, err)
@@ -79,13 +97,7 @@ func TestRun(t *testing.T) {
 	if err != nil || r.Phase != Stopped || r.Samples != 100 || len(r.Marks) != 1 || len(r.Events) != 1 || r.Changed {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	// 100 samples of a tenth of a second.
-	if d := r.Down; d.Packets != 10000 || d.Lost != 100 || d.Causes["random"] != 100 || d.Delivered < 9.99e6 || d.Delivered > 10.01e6 || d.QueueMax != 3 || d.Seconds < 9.99 || d.Seconds > 10.01 {
-		t.Errorf("%+v", d)
-	}
-	if r.Verdict.Word != appliance.Degraded || r.Verdict.Reason != "late" {
-		t.Errorf("%+v is not the worst", r.Verdict)
-	}
+	summed(t, r)
 	if _, err := k.Mark("night-1", "x", ""); !errors.Is(err, ErrOver) {
 		t.Errorf("mark after the end: %v", err)
 	}

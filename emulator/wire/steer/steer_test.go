@@ -31,6 +31,33 @@ const (
 	redirect = 4
 )
 
+// now is when the cases of TestCore happen, patience how long a beat may be
+// away, ns.
+const now, patience = 10_000_000_000, 250_000_000
+
+// coreCases are what a port does by mode, fallback and beat.
+var coreCases = []struct {
+	name      string
+	mode      Mode
+	fallback  Mode
+	connected bool
+	beat      uint64 // of the port in question
+	verdict   uint32
+	kind      uint32
+	fell      uint64
+}{
+	{"emulate", Emulate, Bypass, true, now, drop, emulated, 0},
+	{"emulate, beat just in time", Emulate, Bypass, true, now - patience, drop, emulated, 0},
+	{"emulate, beat of a later clock", Emulate, Bypass, true, now + 1000, drop, emulated, 0},
+	{"hangs, to bypass", Emulate, Bypass, true, now - patience - 1, redirect, bypassed, 1},
+	{"hangs, to cut", Emulate, Cut, true, now - patience - 1, drop, dropped, 1},
+	{"gone, to bypass", Emulate, Bypass, false, now, redirect, bypassed, 1},
+	{"gone, to cut", Emulate, Cut, false, now, drop, dropped, 1},
+	{"bypass", Bypass, Cut, true, now, redirect, bypassed, 0},
+	{"cut", Cut, Bypass, true, now, drop, dropped, 0},
+	{"a mode not known is cut", Mode(9), Bypass, true, now, drop, dropped, 0},
+}
+
 // What the program decides, by its return value and by the one counter that
 // moved. The map of sockets is empty here, so that a frame for the engine
 // is a redirect that misses: XDP_DROP, booked as emulated. The loopback
@@ -42,28 +69,7 @@ func TestCore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const now, patience = 10_000_000_000, 250_000_000
-	for _, c := range []struct {
-		name      string
-		mode      Mode
-		fallback  Mode
-		connected bool
-		beat      uint64 // of the port in question
-		verdict   uint32
-		kind      uint32
-		fell      uint64
-	}{
-		{"emulate", Emulate, Bypass, true, now, drop, emulated, 0},
-		{"emulate, beat just in time", Emulate, Bypass, true, now - patience, drop, emulated, 0},
-		{"emulate, beat of a later clock", Emulate, Bypass, true, now + 1000, drop, emulated, 0},
-		{"hangs, to bypass", Emulate, Bypass, true, now - patience - 1, redirect, bypassed, 1},
-		{"hangs, to cut", Emulate, Cut, true, now - patience - 1, drop, dropped, 1},
-		{"gone, to bypass", Emulate, Bypass, false, now, redirect, bypassed, 1},
-		{"gone, to cut", Emulate, Cut, false, now, drop, dropped, 1},
-		{"bypass", Bypass, Cut, true, now, redirect, bypassed, 0},
-		{"cut", Cut, Bypass, true, now, drop, dropped, 0},
-		{"a mode not known is cut", Mode(9), Bypass, true, now, drop, dropped, 0},
-	} {
+	for _, c := range coreCases {
 		for port := range uint32(2) {
 			t.Run(fmt.Sprintf("%s, port %d", c.name, port), func(t *testing.T) {
 				conf := programConfig{Mode: uint32(c.mode), Fallback: uint32(c.fallback), Patience: patience}
