@@ -282,8 +282,8 @@ func (e *Emulator) Stages(w link.Way, i int) []string {
 // of its link.
 func (e *Emulator) Probes(w link.Way, now link.Time, yield func(i int, p link.Probe)) {
 	for i, l := range e.ways[w].lines {
-		if l.course.began != link.Never {
-			yield(i, link.Probe{Name: "timeline_s", Value: now.Sub(l.course.began).Seconds()})
+		if l.timeline.began != link.Never {
+			yield(i, link.Probe{Name: "timeline_s", Value: now.Sub(l.timeline.began).Seconds()})
 		}
 		for _, s := range l.chain.Stages() {
 			if s, ok := s.(link.Prober); ok {

@@ -30,17 +30,17 @@ type medium struct {
 
 // line is one way of one link.
 type line struct {
-	station *station
-	way     link.Way
-	now     form // as the stages are
-	stages  [places]link.Stage
-	chain   *link.Chain
-	course  course
-	flips   link.Draw     // where corrupted frames are hurt
-	seq     uint64        // of the next packet
-	settled link.Time     // what leaves from then on knew no other stages than these
-	promise link.Duration // least delay of a packet, 0 where none is known
-	ceiling link.Pace     // what holds whatever serves
+	station  *station
+	way      link.Way
+	now      form // as the stages are
+	stages   [places]link.Stage
+	chain    *link.Chain
+	timeline timeline
+	flips    link.Draw     // where corrupted frames are hurt
+	seq      uint64        // of the next packet
+	settled  link.Time     // what leaves from then on knew no other stages than these
+	promise  link.Duration // least delay of a packet, 0 where none is known
+	ceiling  link.Pace     // what holds whatever serves
 }
 
 // media finds or makes the medium that a link stands in.
@@ -95,9 +95,9 @@ func newLine(w link.Way, s *station) *line {
 		l.stages[at] = s.stage(place(at), w, &l.now)
 	}
 	l.chain = link.NewChain(l.stages[:]...)
-	l.course = course{link.Never, link.Never}
+	l.timeline = timeline{link.Never, link.Never}
 	if s.profile.Arm == nil {
-		l.course.start(s.profile, 0)
+		l.timeline.start(s.profile, 0)
 	}
 	return l
 }

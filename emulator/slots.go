@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"farlink/emulator/air"
+	"farlink/emulator/course"
 	"farlink/emulator/leo"
 	"farlink/emulator/link"
 	"farlink/emulator/nr"
@@ -129,7 +130,7 @@ func (s *station) server(w link.Way, way *form, draw link.Draw) link.Stage {
 	}
 	q := stage.NewQueue(way.Queue, draw)
 	if way.Trace != nil {
-		q.Follow(stage.NewTrace(*way.Trace))
+		q.Follow(course.New(*way.Trace))
 	}
 	return q
 }
@@ -144,7 +145,7 @@ func (s *station) air(w link.Way, way *form, draw link.Draw) link.Stage {
 	}
 	l := air.NewLoss(way.Loss, draw)
 	if way.Trace != nil {
-		l.Follow(stage.NewTrace(*way.Trace), draw.Sub("trace"))
+		l.Follow(course.New(*way.Trace), draw.Sub("trace"))
 	}
 	return l
 }
@@ -156,7 +157,7 @@ func (s *station) path(w link.Way, way *form, draw link.Draw) link.Stage {
 	}
 	p := stage.NewPath(way.Path, draw)
 	if way.Trace != nil {
-		p.Follow(stage.NewTrace(*way.Trace))
+		p.Follow(course.New(*way.Trace))
 	}
 	return p
 }

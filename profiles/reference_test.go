@@ -288,7 +288,7 @@ var quoted = regexp.MustCompile(`"[^"]+"`)
 // readComments reads the doc comments of the configurations' sources.
 func readComments(t *testing.T) map[string]string {
 	comments := map[string]string{}
-	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/opportunity", "../emulator/air", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/orbit", "../emulator/lte", "../emulator/lte/radio", "../emulator/nr", "../emulator/dama"} {
+	for _, dir := range []string{".", "../emulator/frame", "../emulator/stage", "../emulator/course", "../emulator/opportunity", "../emulator/air", "../emulator/queue", "../emulator/sat", "../emulator/leo", "../emulator/orbit", "../emulator/lte", "../emulator/lte/radio", "../emulator/nr", "../emulator/dama"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/sat"
 	"farlink/emulator/stage"
@@ -243,8 +244,8 @@ func faded(l *sat.LegConfig, db float64) *sat.LegConfig {
 func (e *Entry) interrupt(q *Profile, at link.Time) {
 	for _, w := range link.Ways {
 		if way := q.Of(w); q.Server(w) == "queue" && way.Trace == nil {
-			way.Trace = &stage.TraceConfig{
-				Steps: []stage.StepConfig{{Outage: true}, {At: e.Handover}}, Start: link.Duration(at),
+			way.Trace = &course.Config{
+				Steps: []course.Step{{Outage: true}, {At: e.Handover}}, Start: link.Duration(at),
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"farlink/emulator/air"
+	"farlink/emulator/course"
 	"farlink/emulator/dama"
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
@@ -20,7 +21,7 @@ type Way struct {
 	WLAN         *stage.WLANConfig           `toml:"wlan"`      // in place of the queue: a wireless LAN
 	Delivery     *opportunity.DeliveryConfig `toml:"delivery"`  // in place of the queue: a Mahimahi trace
 	Train        *opportunity.TrainConfig    `toml:"train"`     // in place of the queue: CellReplay's light and heavy traces
-	Trace        *stage.TraceConfig          `toml:"trace"`     // a course that queue, loss and path follow
+	Trace        *course.Config              `toml:"trace"`     // a course that queue, loss and path follow
 	Loss         air.LossConfig              `toml:"loss"`      // on the air
 	Corrupt      air.CorruptConfig           `toml:"corrupt"`   // frames that arrive damaged
 	Path         stage.PathConfig            `toml:"path"`      // delay and jitter

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -159,7 +160,7 @@ func TestCase11OutageOf5s(t *testing.T) {
 	// A server that stands still for 5 s keeps what it has: what comes in
 	// that time leaves at 15 s and after, 1 ms each.
 	q := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 100}}, draw("q"))
-	q.Follow(NewTrace(TraceConfig{Steps: []StepConfig{{At: 10 * link.Second, Outage: true}, {At: 15 * link.Second}}}))
+	q.Follow(course.New(course.Config{Steps: []course.Step{{At: 10 * link.Second, Outage: true}, {At: 15 * link.Second}}}))
 	got := linktest.Through(q, linktest.Paced(3, 1000, from, link.Second)).Whens()
 	if want := []link.Time{until + ms, until + 2*ms, until + 3*ms}; !slices.Equal(got, want) {
 		t.Errorf("queue: left at %v, want %v", got, want)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 )
 
@@ -34,11 +35,11 @@ func TestChecks(t *testing.T) {
 		{DuplicateConfig{Probability: 2, Delay: 2 * link.MaxDelay}, []string{"probability", "delay"}},
 		{MiddleboxConfig{StripSYN: true, StripData: true}, nil},
 		{MiddleboxConfig{StripSYN: true, DropCapable: true}, []string{"strip_syn"}},
-		{TraceConfig{}, []string{"step"}},
-		{TraceConfig{Steps: []StepConfig{{At: 1}, {At: 1, Loss: ptr(2.0), Outage: true, Rate: ptr(mbit)}}, End: "loop", Period: 1},
+		{course.Config{}, []string{"step"}},
+		{course.Config{Steps: []course.Step{{At: 1}, {At: 1, Loss: ptr(2.0), Outage: true, Rate: ptr(mbit)}}, End: "loop", Period: 1},
 			[]string{"step.1.loss", "step.1.rate", "step.1.at", "period"}},
-		{TraceConfig{Steps: []StepConfig{{}}, End: "stop"}, []string{"end"}},
-		{TraceConfig{Steps: []StepConfig{{Delay: ptr(2 * link.MaxDelay)}}, Period: 5}, []string{"step.0.delay", "period"}},
+		{course.Config{Steps: []course.Step{{}}, End: "stop"}, []string{"end"}},
+		{course.Config{Steps: []course.Step{{Delay: ptr(2 * link.MaxDelay)}}, Period: 5}, []string{"step.0.delay", "period"}},
 		{WLANConfig{QueueConfig: rate}, nil},
 		{WLANConfig{Distance: -1, Exponent: 11, Shadowing: 31, Tries: 256}, []string{"rate", "distance_m", "path_loss_exponent", "shadowing_db", "tries"}},
 	} {

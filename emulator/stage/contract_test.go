@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"farlink/emulator/air"
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
@@ -12,9 +13,9 @@ func ptr[T any](v T) *T { return &v }
 
 func draw(name string) link.Draw { return link.NewDraw(7, name) }
 
-// course changes rate and delay every 70 ms, with an outage between.
-func course() *Trace {
-	return NewTrace(TraceConfig{End: "loop", Period: 280 * link.Millisecond, Steps: []StepConfig{
+// swinging changes rate and delay every 70 ms, with an outage between.
+func swinging() *course.Course {
+	return course.New(course.Config{End: "loop", Period: 280 * link.Millisecond, Steps: []course.Step{
 		{At: 0, Rate: ptr(3 * link.MegabitPerSecond), Delay: ptr(30 * link.Millisecond)},
 		{At: 70 * link.Millisecond, Rate: ptr(9 * link.MegabitPerSecond), Loss: ptr(0.1)},
 		{At: 140 * link.Millisecond, Outage: true, Delay: ptr(10 * link.Millisecond)},
@@ -52,7 +53,7 @@ func subjects() []linktest.Subject {
 		{Name: "unlimited", Build: func() link.Stage { return NewQueue(QueueConfig{}, draw("q")) }, Ordered: true},
 		{Name: "traced queue", Build: func() link.Stage {
 			q := NewQueue(QueueConfig{Rate: 5 * link.MegabitPerSecond, Limit: kB20}, draw("q"))
-			q.Follow(course())
+			q.Follow(swinging())
 			return q
 		}, Ordered: true},
 		{Name: "wlan", Build: func() link.Stage {
@@ -67,7 +68,7 @@ func subjects() []linktest.Subject {
 		{Name: "table", Build: pathOf(&JitterConfig{Distribution: "table", Table: []link.Duration{0, 1e6, 1e7}}), Ordered: true},
 		{Name: "traced path", Build: func() link.Stage {
 			l := NewPath(PathConfig{Delay: 20 * link.Millisecond}, draw("p"))
-			l.Follow(course())
+			l.Follow(swinging())
 			return l
 		}, Ordered: true},
 		{Name: "reorder", Build: func() link.Stage {
@@ -91,11 +92,11 @@ func subjects() []linktest.Subject {
 // everything is a chain with every place filled.
 func everything() link.Stage {
 	q := NewQueue(QueueConfig{Rate: 5 * link.MegabitPerSecond, Limit: Limit{Bytes: 30000}, Discipline: "pie"}, draw("q"))
-	q.Follow(course())
+	q.Follow(swinging())
 	l := air.NewLoss(air.LossConfig{Probability: 0.01, Gilbert: &air.GilbertConfig{P: .01, R: .3}}, draw("l"))
-	l.Follow(course(), draw("t"))
+	l.Follow(swinging(), draw("t"))
 	p := NewPath(PathConfig{Delay: 20 * link.Millisecond, Jitter: &JitterConfig{Distribution: "pareto", Spread: 4 * link.Millisecond}}, draw("p"))
-	p.Follow(course())
+	p.Follow(swinging())
 	return link.NewChain(
 		NewGate(GateConfig{MTU: 1400, Flap: &FlapConfig{Period: link.Second, Down: 10 * link.Millisecond}}), q, l,
 		air.NewCorrupt(air.CorruptConfig{Probability: 0.1}, draw("c")), p,

@@ -3,6 +3,7 @@ package stage
 import (
 	"math"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 )
 
@@ -36,8 +37,8 @@ type Path struct {
 	due    link.Time // the front's; Never when empty
 	last   link.Time // the latest due so far
 	delay  link.Duration
-	jitter *jitter // nil: none
-	cursor cursor  // the course that the delay follows, if any
+	jitter *jitter       // nil: none
+	cursor course.Cursor // the course that the delay follows, if any
 	sum    moments
 }
 
@@ -49,6 +50,10 @@ func NewPath(c PathConfig, draw link.Draw) *Path {
 	}
 	return l
 }
+
+// Follow lets the delay of the path follow the course of t: a packet travels
+// as long as the step says in which it set out, or longer to keep its order.
+func (l *Path) Follow(t *course.Course) { l.cursor = course.NewCursor(t) }
 
 // Put sends p on its way.
 func (l *Path) Put(p link.Packet, out link.Sink) {
@@ -72,9 +77,9 @@ func (l *Path) Put(p link.Packet, out link.Sink) {
 
 // travel returns the mean delay at now.
 func (l *Path) travel(now link.Time) link.Duration {
-	if l.cursor.trace != nil {
-		l.cursor.seek(now)
-		if d := l.cursor.step.Delay; d != nil {
+	if l.cursor.Course != nil {
+		l.cursor.Seek(now)
+		if d := l.cursor.Step.Delay; d != nil {
 			return *d
 		}
 	}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/queue"
 )
@@ -32,12 +33,12 @@ type Queue struct {
 
 	radio *radio // what serves instead of a constant rate; nil: nothing
 
-	cursor  cursor    // the course that the rate follows
-	own     int64     // the rate where the course says nothing
-	change  link.Time // when the rate may change next
-	stalled bool      // outage: the server stands still
-	left    int64     // 10^-9 bit of serving still to do, while stalled
-	version uint64    // grows with each change of the rate
+	cursor  course.Cursor // the course that the rate follows
+	own     int64         // the rate where the course says nothing
+	change  link.Time     // when the rate may change next
+	stalled bool          // outage: the server stands still
+	left    int64         // 10^-9 bit of serving still to do, while stalled
+	version uint64        // grows with each change of the rate
 }
 
 // NewQueue returns the queue that c describes.
@@ -47,6 +48,10 @@ func NewQueue(c QueueConfig, draw link.Draw) *Queue {
 		finish: link.Never, change: link.Never,
 	}
 }
+
+// Follow lets the rate of the queue follow the course of t. The packet in
+// service is served on at the new rate from the instant of the step.
+func (q *Queue) Follow(t *course.Course) { q.cursor = course.NewCursor(t); q.change = 0 }
 
 // Put lets p be served, wait, or be lost.
 func (q *Queue) Put(p link.Packet, out link.Sink) {
@@ -142,8 +147,8 @@ func (q *Queue) Run(now link.Time, out link.Sink) {
 
 // turn goes to the step of the course that begins at at.
 func (q *Queue) turn(at link.Time) {
-	changed := q.cursor.seek(at)
-	q.change = q.cursor.span.End
+	changed := q.cursor.Seek(at)
+	q.change = q.cursor.Span.End
 	if !changed {
 		return
 	}
@@ -152,8 +157,8 @@ func (q *Queue) turn(at link.Time) {
 		todo = int64(q.finish-at)*q.rate + q.rest
 	}
 	q.version++
-	q.stalled, q.rate = q.cursor.step.Outage, q.own
-	if r := q.cursor.step.Rate; r != nil {
+	q.stalled, q.rate = q.cursor.Step.Outage, q.own
+	if r := q.cursor.Step.Rate; r != nil {
 		q.rate = int64(*r)
 	}
 	if !q.stalled {
@@ -197,7 +202,7 @@ func (q *Queue) Adopt(now link.Time, p link.Packet) {
 // Inherit takes the packet that the old queue was serving, which keeps its
 // finish, and the state of a discipline of the same kind.
 func (q *Queue) Inherit(now link.Time, old link.Stage) {
-	if q.cursor.trace != nil {
+	if q.cursor.Course != nil {
 		q.turn(now)
 	}
 	o, ok := old.(*Queue)
@@ -225,7 +230,7 @@ func (q *Queue) Capacity(now link.Time) link.Capacity {
 	}
 	c := link.Capacity{Version: q.version, Rate: rate, NextAt: q.change, NextRate: rate, Queue: link.Size(bytes), Room: q.room.Bears()}
 	if q.change != link.Never && q.change > now {
-		step, _ := q.cursor.trace.at(q.change)
+		step, _ := q.cursor.At(q.change)
 		c.NextRate = link.Rate(q.own)
 		if step.Rate != nil {
 			c.NextRate = *step.Rate
@@ -240,7 +245,7 @@ func (q *Queue) Capacity(now link.Time) link.Capacity {
 // Pace returns at which rate frames leave it. A course, or a radio, promises
 // nothing.
 func (q *Queue) Pace() link.Pace {
-	if q.rate == 0 || q.radio != nil || q.cursor.trace != nil {
+	if q.rate == 0 || q.radio != nil || q.cursor.Course != nil {
 		return link.Pace{}
 	}
 	p := link.Pace{Since: q.begun, Busy: link.Never}

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"farlink/emulator/air"
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 )
 
-func steps(end string, period link.Duration, s ...StepConfig) *Trace {
-	return NewTrace(TraceConfig{Steps: s, End: end, Period: period})
+func steps(end string, period link.Duration, s ...course.Step) *course.Course {
+	return course.New(course.Config{Steps: s, End: end, Period: period})
 }
 
 // TestTraceRate: 1000 B are 8,000 bits. At 8 Mbit/s from 0, at 2 from 1.5 ms
@@ -18,14 +19,14 @@ func steps(end string, period link.Duration, s ...StepConfig) *Trace {
 // 1.5 ms, the other 4,000 bits take 2 ms: 3.5 ms; of packet 2, 2,000 bits by
 // 4.5 ms, 6,000 at 4 Mbit/s take 1.5 ms: 6 ms; packet 3: 8 ms.
 func TestTraceRate(t *testing.T) {
-	varied := []StepConfig{
+	varied := []course.Step{
 		{At: 0, Rate: ptr(8 * mbit)},
 		{At: 1500 * link.Microsecond, Rate: ptr(2 * mbit)},
 		{At: 4500 * link.Microsecond, Rate: ptr(4 * mbit)},
 	}
 	for _, c := range []struct {
 		name  string
-		trace *Trace
+		trace *course.Course
 		n     int
 		want  []link.Time
 	}{
@@ -38,26 +39,26 @@ func TestTraceRate(t *testing.T) {
 		// of packet 5 by 11.5 ms, the rest takes 0.5 ms.
 		{"loop", steps("loop", 7*link.Millisecond, varied...), 6, []link.Time{1 * ms, 3500000, 6 * ms, 7500000, 8500000, 12 * ms}},
 		// Half of packet 0 by 0.5 ms; it stands still until 9 ms.
-		{"outage", steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: 500 * link.Microsecond, Outage: true},
-			StepConfig{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{9500000, 10500000}},
+		{"outage", steps("", 0, course.Step{At: 0, Rate: ptr(8 * mbit)}, course.Step{At: 500 * link.Microsecond, Outage: true},
+			course.Step{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{9500000, 10500000}},
 		// What ends at the instant of the step has ended: packet 0 at 1 ms.
-		{"end at a step", steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: link.Millisecond, Outage: true},
-			StepConfig{At: 5 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{1 * ms, 6 * ms}},
+		{"end at a step", steps("", 0, course.Step{At: 0, Rate: ptr(8 * mbit)}, course.Step{At: link.Millisecond, Outage: true},
+			course.Step{At: 5 * link.Millisecond, Rate: ptr(8 * mbit)}), 2, []link.Time{1 * ms, 6 * ms}},
 		// In a loop the last step lasts until the first of the next round.
 		// 8 ms for packet 0 at 1 Mbit/s; 1,000 bits of packet 1 by 9 ms, the
 		// other 7,000 at 8 Mbit/s, which hold through the start of the next
 		// round at 10 ms and until its first step at 12: 9.875 ms, and 1 ms
 		// each for packets 2 and 3.
 		{"loop with a late start", steps("loop", 10*link.Millisecond,
-			StepConfig{At: 2 * link.Millisecond, Rate: ptr(mbit)}, StepConfig{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 4,
+			course.Step{At: 2 * link.Millisecond, Rate: ptr(mbit)}, course.Step{At: 9 * link.Millisecond, Rate: ptr(8 * mbit)}), 4,
 			[]link.Time{8 * ms, 9_875_000, 10_875_000, 11_875_000}},
 		// The remainder of a division is not lost at a step: of 8,000 bits,
 		// 999.999 are served at 7 Mbit/s by 142,857 ns; 7,000.001 take
 		// 7,000,001 ns at 1 Mbit/s.
-		{"remainder", steps("", 0, StepConfig{At: 0, Rate: ptr(7 * mbit)}, StepConfig{At: 142_857, Rate: ptr(mbit)}), 1, []link.Time{7_142_858}},
+		{"remainder", steps("", 0, course.Step{At: 0, Rate: ptr(7 * mbit)}, course.Step{At: 142_857, Rate: ptr(mbit)}), 1, []link.Time{7_142_858}},
 		// Before the first step the profile's 1 Mbit/s: 4,000 bits by 4 ms;
 		// then without limit.
-		{"unlimited", steps("", 0, StepConfig{At: 4 * link.Millisecond, Rate: ptr(link.Rate(0))}), 2, []link.Time{4 * ms, 4 * ms}},
+		{"unlimited", steps("", 0, course.Step{At: 4 * link.Millisecond, Rate: ptr(link.Rate(0))}), 2, []link.Time{4 * ms, 4 * ms}},
 	} {
 		q := NewQueue(QueueConfig{Rate: mbit, Limit: Limit{Packets: 100}}, draw("q"))
 		q.Follow(c.trace)
@@ -73,7 +74,7 @@ func TestTraceRate(t *testing.T) {
 func TestTraceSwap(t *testing.T) {
 	q := NewQueue(QueueConfig{Rate: mbit, Limit: Limit{Packets: 100}}, draw("q"))
 	q.Follow(steps("loop", 4*link.Second,
-		StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: link.Second, Rate: ptr(2 * mbit)}, StepConfig{At: 2 * link.Second, Rate: ptr(mbit)}))
+		course.Step{At: 0, Rate: ptr(8 * mbit)}, course.Step{At: link.Second, Rate: ptr(2 * mbit)}, course.Step{At: 2 * link.Second, Rate: ptr(mbit)}))
 	old := NewQueue(QueueConfig{Rate: 8 * mbit, Limit: Limit{Packets: 100}}, draw("q"))
 	now := 5000 * ms
 	for _, p := range linktest.Burst(3, 1000, now) {
@@ -90,8 +91,8 @@ func TestTraceSwap(t *testing.T) {
 // 19 ms is due at 49, and nothing that follows is there before it.
 func TestTraceDelayAndLoss(t *testing.T) {
 	trace := steps("", 0,
-		StepConfig{At: 10 * link.Millisecond, Delay: ptr(30 * link.Millisecond), Loss: ptr(1.0)},
-		StepConfig{At: 20 * link.Millisecond, Delay: ptr(5 * link.Millisecond)})
+		course.Step{At: 10 * link.Millisecond, Delay: ptr(30 * link.Millisecond), Loss: ptr(1.0)},
+		course.Step{At: 20 * link.Millisecond, Delay: ptr(5 * link.Millisecond)})
 	path := NewPath(PathConfig{Delay: link.Millisecond}, draw("p"))
 	path.Follow(trace)
 	in := []link.Packet{{When: 9 * ms}, {When: 10 * ms, Seq: 1}, {When: 19 * ms, Seq: 2}, {When: 20 * ms, Seq: 3}, {When: 60 * ms, Seq: 4}}
@@ -108,7 +109,7 @@ func TestTraceDelayAndLoss(t *testing.T) {
 // TestTraceCapacity: a follower of the link hears what comes next, and when.
 func TestTraceCapacity(t *testing.T) {
 	q := NewQueue(QueueConfig{Rate: mbit, Limit: Limit{Packets: 100}}, draw("q"))
-	q.Follow(steps("", 0, StepConfig{At: 0, Rate: ptr(8 * mbit)}, StepConfig{At: 10 * link.Millisecond, Rate: ptr(2 * mbit)}))
+	q.Follow(steps("", 0, course.Step{At: 0, Rate: ptr(8 * mbit)}, course.Step{At: 10 * link.Millisecond, Rate: ptr(2 * mbit)}))
 	q.Put(link.Packet{Body: link.Body{Size: 1000}}, nil)
 	c := q.Capacity(0)
 	if c.Rate != 8*mbit || c.NextAt != 10*ms || c.NextRate != 2*mbit || c.Queue != 1000 {

@@ -10,8 +10,8 @@ import (
 	"reflect"
 	"strings"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -61,7 +61,7 @@ func ATC(f lines.File) (*Course, error) {
 		if err := s.check(f.Name, text, w); err != nil {
 			return nil, err
 		}
-		c.Of(w).Trace.Steps = []stage.StepConfig{s.step()}
+		c.Of(w).Trace.Steps = []course.Step{s.step()}
 	}
 	if p.Down.more() || p.Up.more() {
 		c.Notes = append(c.Notes, f.Name+": jitter, correlation, corruption and reordering are not followed")
@@ -88,8 +88,8 @@ func (s *atcShaping) check(file string, text []byte, w link.Way) error {
 	return nil
 }
 
-func (s *atcShaping) step() stage.StepConfig {
-	one := stage.StepConfig{
+func (s *atcShaping) step() course.Step {
+	one := course.Step{
 		Delay: of(link.Duration(math.Round(s.Delay.Delay * 1e6))),
 		Loss:  of(s.Loss.Percentage / 100),
 	}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -199,7 +199,7 @@ func ErrantLog(f lines.File, end string) (*Course, error) {
 
 // newCourse returns a course in steps for both ways.
 func newCourse(end string) *Course {
-	return &Course{Down: Way{Trace: &stage.TraceConfig{End: end}}, Up: Way{Trace: &stage.TraceConfig{End: end}}}
+	return &Course{Down: Way{Trace: &course.Config{End: end}}, Up: Way{Trace: &course.Config{End: end}}}
 }
 
 // state adds the same instant's steps to both ways.
@@ -209,7 +209,7 @@ func (c *Course) state(at link.Duration, s Sample) {
 		if w == link.Up {
 			rate, delay = s.Up, s.RTT-s.RTT/2
 		}
-		one := stage.StepConfig{At: at, Delay: of(delay)}
+		one := course.Step{At: at, Delay: of(delay)}
 		serve(&one, rate)
 		step(c.Of(w).Trace, one)
 	}
@@ -225,13 +225,13 @@ func (c *Course) close(end string, length link.Duration) {
 // WriteErrantLog writes a course of which both ways are steps as ERRANT's
 // log, a row per instant at which either changes. begin is the unix time of
 // its beginning in seconds; fixed is what steps leave out.
-func WriteErrantLog(out io.Writer, c *Course, name string, fixed [2]stage.StepConfig, begin int64) error {
+func WriteErrantLog(out io.Writer, c *Course, name string, fixed [2]course.Step, begin int64) error {
 	if c.Down.Trace == nil || c.Up.Trace == nil {
 		return unwritable("ERRANT", "steps on both ways")
 	}
 	b := bufio.NewWriter(out)
 	b.WriteString("time,operator,country,technology,quality,download,upload,rtt\n")
-	merge(c, func(at link.Duration, down, up stage.StepConfig) {
+	merge(c, func(at link.Duration, down, up course.Step) {
 		ahead, rateDown, _ := filled(down, fixed[link.Down])
 		back, rateUp, _ := filled(up, fixed[link.Up])
 		fmt.Fprintf(b, "%s,%s,-,-,-,%s,%s,%s\n", number(float64(begin)+at.Seconds()), name,
@@ -242,9 +242,9 @@ func WriteErrantLog(out io.Writer, c *Course, name string, fixed [2]stage.StepCo
 
 // merge calls yield at each instant at which either way changes, with what
 // holds on both from then.
-func merge(c *Course, yield func(at link.Duration, down, up stage.StepConfig)) {
-	var now [2]stage.StepConfig
-	steps := [2][]stage.StepConfig{}
+func merge(c *Course, yield func(at link.Duration, down, up course.Step)) {
+	var now [2]course.Step
+	steps := [2][]course.Step{}
 	for _, w := range link.Ways {
 		if t := c.Of(w).Trace; t != nil {
 			steps[w] = t.Steps

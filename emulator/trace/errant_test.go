@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 )
 
 const profilesFile = `operator,country,rat,signal_quality,download_kbps,upload_kbps,latency_ms_avg,latency_ms_stdev
@@ -114,10 +114,10 @@ func TestWriteErrantLog(t *testing.T) {
 		t.Error("a rate of 0 is no outage")
 	}
 	var out bytes.Buffer
-	if err := WriteErrantLog(&out, c, "x", [2]stage.StepConfig{}, 100); err != nil || out.String() != text {
+	if err := WriteErrantLog(&out, c, "x", [2]course.Step{}, 100); err != nil || out.String() != text {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	refused(t, "one way", WriteErrantLog(&out, &Course{Down: c.Down}, "x", [2]stage.StepConfig{}, 0), "steps on both ways")
+	refused(t, "one way", WriteErrantLog(&out, &Course{Down: c.Down}, "x", [2]course.Step{}, 0), "steps on both ways")
 }
 
 func FuzzErrant(f *testing.F) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -19,7 +19,7 @@ func TestOpenSAND(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, w)
-		want := []stage.StepConfig{{Delay: of(250 * link.Millisecond)}, {At: 10 * link.Second, Delay: of(251500 * link.Microsecond)}}
+		want := []course.Step{{Delay: of(250 * link.Millisecond)}, {At: 10 * link.Second, Delay: of(251500 * link.Microsecond)}}
 		if !reflect.DeepEqual(w.Trace.Steps, want) {
 			t.Errorf("%q: %+v", text, w.Trace)
 		}

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strconv"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -89,7 +89,7 @@ func writeLine(b *bufio.Writer, t int64) {
 
 // credit writes a line whenever the bytes of an opportunity have come
 // together. Bits times 10^9 keep it exact: no rate drifts.
-func credit(b *bufio.Writer, t *stage.TraceConfig, length link.Duration) error {
+func credit(b *bufio.Writer, t *course.Config, length link.Duration) error {
 	const line = mahimahiSize * 8 * 1e9 // 10^-9 bit
 	if t.Period > 0 {
 		length = t.Period

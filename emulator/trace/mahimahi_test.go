@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/linktest"
 	"farlink/emulator/opportunity"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -106,14 +106,14 @@ func TestMahimahiFaults(t *testing.T) {
 // TestWriteMahimahi: 12 Mbit/s for 3 ms are lines at 1, 2, 3; at 6 Mbit/s the
 // 12,000 bit of a line take 2 ms: 5, 7; the last line is the period of 8.
 func TestWriteMahimahi(t *testing.T) {
-	w := Way{Trace: &stage.TraceConfig{Steps: []stage.StepConfig{
+	w := Way{Trace: &course.Config{Steps: []course.Step{
 		{Rate: of(link.Rate(12e6))}, {At: 3 * link.Millisecond, Rate: of(link.Rate(6e6))}}}}
 	var out bytes.Buffer
 	if err := WriteMahimahi(&out, w, 8*link.Millisecond); err != nil || out.String() != "1\n2\n3\n5\n7\n8\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
 	// An outage writes nothing, and saved credit is kept through it.
-	w.Trace.Steps = []stage.StepConfig{{Rate: of(link.Rate(9e6))}, {At: 2 * link.Millisecond, Outage: true}, {At: 5 * link.Millisecond, Rate: of(link.Rate(12e6))}}
+	w.Trace.Steps = []course.Step{{Rate: of(link.Rate(9e6))}, {At: 2 * link.Millisecond, Outage: true}, {At: 5 * link.Millisecond, Rate: of(link.Rate(12e6))}}
 	out.Reset()
 	// 9 Mbit/s: 12,000 bit after 1.33 ms, line 2; 6,000 bit saved at 2 ms;
 	// from 5 ms on the next 6,000 bit take 0.5 ms: line 6, then 7.
@@ -135,7 +135,7 @@ func TestWriteMahimahi(t *testing.T) {
 // TestWriteMahimahiRate: no rate drifts: 7.777 Mbit/s for 60 s are
 // 7.777e6·60/12000 = 38,885 opportunities.
 func TestWriteMahimahiRate(t *testing.T) {
-	w := Way{Trace: &stage.TraceConfig{Steps: []stage.StepConfig{{Rate: of(link.Rate(7_777_000))}}}}
+	w := Way{Trace: &course.Config{Steps: []course.Step{{Rate: of(link.Rate(7_777_000))}}}}
 	var out bytes.Buffer
 	if err := WriteMahimahi(&out, w, 60*link.Second); err != nil {
 		t.Fatal(err)
@@ -150,15 +150,15 @@ func TestWriteMahimahiRate(t *testing.T) {
 }
 
 func TestWriteMahimahiRefused(t *testing.T) {
-	steps := func(s ...stage.StepConfig) Way { return Way{Trace: &stage.TraceConfig{Steps: s}} }
+	steps := func(s ...course.Step) Way { return Way{Trace: &course.Config{Steps: s}} }
 	for _, c := range []struct {
 		w    Way
 		want string
 	}{
 		{Way{}, "opportunities or steps"},
-		{steps(stage.StepConfig{}), "a rate in every step"},
-		{steps(stage.StepConfig{Rate: of(link.Rate(100))}), "bytes for one opportunity"},
-		{steps(stage.StepConfig{Rate: of(link.Rate(400e9))}), "less than 8388608 opportunities"},
+		{steps(course.Step{}), "a rate in every step"},
+		{steps(course.Step{Rate: of(link.Rate(100))}), "bytes for one opportunity"},
+		{steps(course.Step{Rate: of(link.Rate(400e9))}), "less than 8388608 opportunities"},
 	} {
 		refused(t, c.want, WriteMahimahi(&bytes.Buffer{}, c.w, 10*link.Second), c.want)
 	}

@@ -1,17 +1,17 @@
 package trace
 
 import (
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
 // OpenSANDDelay reads a delay file of OpenSAND: lines of "second value_ms",
 // blank or comma between them. Each delay holds until the next.
 func OpenSANDDelay(f lines.File) (Way, error) {
-	c := &stage.TraceConfig{}
+	c := &course.Config{}
 	err := pairs(f, "delay", lines.MaxDelay*1000, func(at link.Duration, ms float64) {
-		c.Steps = append(c.Steps, stage.StepConfig{At: at, Delay: of(link.Duration(ms * 1e6))})
+		c.Steps = append(c.Steps, course.Step{At: at, Delay: of(link.Duration(ms * 1e6))})
 	})
 	if err != nil {
 		return Way{}, err

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -56,7 +56,7 @@ func (t *tabular) row(get func(string) lines.Field) error {
 	}
 	t.at = at
 	for _, w := range link.Ways {
-		s := stage.StepConfig{At: at}
+		s := course.Step{At: at}
 		if err := t.values(&s, w, get); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (t *tabular) row(get func(string) lines.Field) error {
 }
 
 // values reads the fields of a way.
-func (t *tabular) values(s *stage.StepConfig, w link.Way, get func(string) lines.Field) error {
+func (t *tabular) values(s *course.Step, w link.Way, get func(string) lines.Field) error {
 	name := w.String()
 	if f := get(name + "_bps"); f.Text == "inf" {
 		s.Rate = of(link.Rate(0))
@@ -169,7 +169,7 @@ func WriteTable(out io.Writer, c *Course) error {
 	b := bufio.NewWriter(out)
 	b.WriteString(strings.Join(tableColumns[:7], ",") + "\n")
 	var last []string
-	merge(c, func(at link.Duration, down, up stage.StepConfig) {
+	merge(c, func(at link.Duration, down, up course.Step) {
 		last = append(append([]string{number(at.Seconds())}, cells(down)...), cells(up)...)
 		b.WriteString(strings.Join(last, ",") + "\n")
 	})
@@ -181,7 +181,7 @@ func WriteTable(out io.Writer, c *Course) error {
 }
 
 // cells returns the fields of a step.
-func cells(s stage.StepConfig) []string {
+func cells(s course.Step) []string {
 	out := make([]string, 3)
 	switch {
 	case s.Outage:

@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -25,11 +25,11 @@ func TestTable(t *testing.T) {
 	}
 	check(t, c.Down)
 	check(t, c.Up)
-	down := []stage.StepConfig{
+	down := []course.Step{
 		{Rate: of(link.Rate(8e6)), Delay: of(250 * link.Millisecond), Loss: of(0.001)},
 		{At: 1500 * link.Millisecond, Outage: true},
 	}
-	up := []stage.StepConfig{
+	up := []course.Step{
 		{Rate: of(link.Rate(0))},
 		{At: 1500 * link.Millisecond, Rate: of(link.Rate(64000)), Delay: of(300 * link.Millisecond), Loss: of(1.0)},
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
@@ -29,7 +30,7 @@ const theaterAll = math.MaxUint32
 // Rates and limits count Ethernet frames, as a queueing discipline sees them.
 // Jitter and duplication are not followed; a limit is when it stays the same.
 func TheaterQ(f lines.File, end string) (Way, []string, error) {
-	t := theater{Reader: lines.New(f), course: &stage.TraceConfig{End: end}}
+	t := theater{Reader: lines.New(f), course: &course.Config{End: end}}
 	for t.Next() {
 		if t.Text == "" || t.Text[0] < '0' || t.Text[0] > '9' {
 			continue
@@ -59,7 +60,7 @@ func TheaterQ(f lines.File, end string) (Way, []string, error) {
 // theater is a TheaterQ file being read.
 type theater struct {
 	*lines.Reader
-	course *stage.TraceConfig
+	course *course.Config
 	at     link.Duration
 	limit  struct {
 		set, varies bool
@@ -95,7 +96,7 @@ func (t *theater) line() error {
 		}
 		fields = append(fields[:2:2], fields[3:6]...)
 	}
-	s := stage.StepConfig{At: t.at}
+	s := course.Step{At: t.at}
 	if err := t.values(&s, fields); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (t *theater) extension(fields []lines.Field) error {
 }
 
 // values reads latency, rate, loss and limit.
-func (t *theater) values(s *stage.StepConfig, f []lines.Field) error {
+func (t *theater) values(s *course.Step, f []lines.Field) error {
 	delay, err := t.Count(f[1], "latency", lines.MaxDelay*1e9)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (t *theater) values(s *stage.StepConfig, f []lines.Field) error {
 // WriteTheaterQ writes a course in steps in the simple format. What a step
 // leaves out is written as in fixed. length is how long the last step is kept
 // where the course has no period.
-func WriteTheaterQ(out io.Writer, w Way, fixed stage.StepConfig, length link.Duration) error {
+func WriteTheaterQ(out io.Writer, w Way, fixed course.Step, length link.Duration) error {
 	if w.Trace == nil {
 		return unwritable("TheaterQ", "steps")
 	}
@@ -187,7 +188,7 @@ func WriteTheaterQ(out io.Writer, w Way, fixed stage.StepConfig, length link.Dur
 
 // filled returns the figures of a step with what it leaves out; the rate is
 // -1 where there is no limit and 0 in an outage.
-func filled(s, fixed stage.StepConfig) (delay link.Duration, rate int64, loss float64) {
+func filled(s, fixed course.Step) (delay link.Duration, rate int64, loss float64) {
 	if d := first(s.Delay, fixed.Delay); d != nil {
 		delay = *d
 	}

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
 )
 
@@ -41,7 +41,7 @@ func TestTheaterQ(t *testing.T) {
 	}
 	check(t, w)
 	us := link.Microsecond
-	want := []stage.StepConfig{
+	want := []course.Step{
 		{At: 0, Delay: of(link.Duration(0)), Rate: of(link.Rate(0)), Loss: of(0.0)},
 		{At: 1000 * us, Delay: of(link.Duration(5)), Outage: true, Loss: of(1.0)},
 		{At: 3000 * us, Delay: of(link.Duration(7)), Rate: of(link.Rate(64000)), Loss: of(0.0)},
@@ -93,13 +93,13 @@ func TestWriteTheaterQ(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := WriteTheaterQ(&out, w, stage.StepConfig{}, 0); err != nil || out.String() != text {
+	if err := WriteTheaterQ(&out, w, course.Step{}, 0); err != nil || out.String() != text {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	// What a step leaves out comes from what is fixed.
 	out.Reset()
-	w = Way{Trace: &stage.TraceConfig{Steps: []stage.StepConfig{{}}}}
-	fixed := stage.StepConfig{Delay: of(3 * link.Nanosecond), Rate: of(link.Rate(9)), Loss: of(1.0)}
+	w = Way{Trace: &course.Config{Steps: []course.Step{{}}}}
+	fixed := course.Step{Delay: of(3 * link.Nanosecond), Rate: of(link.Rate(9)), Loss: of(1.0)}
 	if err := WriteTheaterQ(&out, w, fixed, link.Second); err != nil || !bytes.HasSuffix(out.Bytes(), []byte("\n1000000,3,9,4294967295,4294967295\n")) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -120,7 +120,7 @@ func FuzzTheaterQ(f *testing.F) {
 		}
 		check(t, w)
 		var out bytes.Buffer
-		if err := WriteTheaterQ(&out, w, stage.StepConfig{}, w.Length()+link.Second); err != nil {
+		if err := WriteTheaterQ(&out, w, course.Step{}, w.Length()+link.Second); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := TheaterQ(lines.File{Name: "again", Reader: &out}, end); err != nil {

@@ -3,7 +3,7 @@
 // Control, a table of this project, and captures. What is read becomes the
 // configurations of stages that follow a trace.
 //
-//	file ──▶ reader ──▶ Course{Down, Up} ──▶ stage.TraceConfig     steps in time
+//	file ──▶ reader ──▶ Course{Down, Up} ──▶ course.Config     steps in time
 //	                                    ├──▶ opportunity.DeliveryConfig  opportunities
 //	                                    └──▶ opportunity.TrainConfig     light and heavy load
 //
@@ -16,6 +16,7 @@
 package trace
 
 import (
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/stage"
@@ -38,7 +39,7 @@ func (c *Course) Of(w link.Way) *Way {
 
 // Way is what a file says of one way; at most one of its parts is set.
 type Way struct {
-	Trace    *stage.TraceConfig          // rate, delay, loss in steps
+	Trace    *course.Config              // rate, delay, loss in steps
 	Delivery *opportunity.DeliveryConfig // opportunities to send
 	Train    *opportunity.TrainConfig    // light and heavy load apart
 	Limit    stage.Limit                 // of the queue, where the file has one for all its length
@@ -46,7 +47,7 @@ type Way struct {
 
 // step adds a step to a course; what holds at the same instant as the step
 // before replaces it.
-func step(t *stage.TraceConfig, s stage.StepConfig) {
+func step(t *course.Config, s course.Step) {
 	if n := len(t.Steps); n > 0 && t.Steps[n-1].At == s.At {
 		t.Steps[n-1] = s
 		return
@@ -55,7 +56,7 @@ func step(t *stage.TraceConfig, s stage.StepConfig) {
 }
 
 // serve sets the rate of a step: none at all is an outage.
-func serve(s *stage.StepConfig, r link.Rate) {
+func serve(s *course.Step, r link.Rate) {
 	if r == 0 {
 		s.Outage = true
 		return

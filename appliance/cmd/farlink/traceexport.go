@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/sim"
-	"farlink/emulator/stage"
 	"farlink/emulator/trace"
 	"farlink/profiles"
 )
@@ -102,13 +102,13 @@ func (t *exporting) course(p *profiles.Profile, w link.Way) trace.Way {
 	case way.Trace != nil:
 		return trace.Way{Trace: way.Trace, Limit: way.Queue.Limit}
 	}
-	return trace.Way{Trace: &stage.TraceConfig{Steps: []stage.StepConfig{fixed(p, w)}}, Limit: way.Queue.Limit}
+	return trace.Way{Trace: &course.Config{Steps: []course.Step{fixed(p, w)}}, Limit: way.Queue.Limit}
 }
 
 // fixed is what of a profile's way holds at every instant.
-func fixed(p *profiles.Profile, w link.Way) stage.StepConfig {
+func fixed(p *profiles.Profile, w link.Way) course.Step {
 	rate, delay, loss := p.Rate(w), p.Delay(w), p.Of(w).Loss.Probability
-	return stage.StepConfig{Rate: &rate, Delay: &delay, Loss: &loss}
+	return course.Step{Rate: &rate, Delay: &delay, Loss: &loss}
 }
 
 // serve runs the link under full load. What leaves counts from 5 s on, when

@@ -1,4 +1,12 @@
-package stage
+// Package course is the course in time of what a link can do: rate, delay, loss
+// and outages in steps.
+//
+//	rate ──┐        ┌───┐   outage   ┌──
+//	       └────────┘   └────────────┘
+//	       step 1   2   3            4     then hold, loop or clear
+//
+// Stages follow one with a Cursor. Units: ns, bit/s, probabilities 0..1.
+package course
 
 import (
 	"sort"
@@ -7,11 +15,11 @@ import (
 	"farlink/emulator/link"
 )
 
-// TraceConfig is a course in time of what a link can do: measured, or made
+// Config is a course in time of what a link can do: measured, or made
 // up. The queue, the loss and the path of a way follow it.
-type TraceConfig struct {
+type Config struct {
 	// Steps are in order of At.
-	Steps []StepConfig `toml:"step"`
+	Steps []Step `toml:"step"`
 	// End says what follows the last step: "hold" (default), it stays;
 	// "loop", the course begins anew after Period; "clear", from Period on
 	// the profile's own figures hold.
@@ -22,9 +30,9 @@ type TraceConfig struct {
 	Start link.Duration `toml:"start,omitempty"`
 }
 
-// StepConfig is what holds from At, counted from the start of the course, to
+// Step is what holds from At, counted from the start of the course, to
 // the next step. What is left out is as in the profile.
-type StepConfig struct {
+type Step struct {
 	At    link.Duration  `toml:"at"`
 	Rate  *link.Rate     `toml:"rate,omitempty"`
 	Delay *link.Duration `toml:"delay,omitempty"`
@@ -34,7 +42,7 @@ type StepConfig struct {
 }
 
 // Check reports what is wrong with c.
-func (c TraceConfig) Check(report link.Report) {
+func (c Config) Check(report link.Report) {
 	if len(c.Steps) == 0 {
 		report("step", "no steps", "one step or more")
 		return
@@ -60,7 +68,7 @@ func (c TraceConfig) Check(report link.Report) {
 	}
 }
 
-func (s StepConfig) check(report link.Report) {
+func (s Step) check(report link.Report) {
 	if s.Loss != nil {
 		report.Probability("loss", *s.Loss)
 	}
@@ -72,18 +80,18 @@ func (s StepConfig) check(report link.Report) {
 	}
 }
 
-// Trace is a course made ready to be looked up. It does not change, so the
+// Course is a course of a link made ready to be looked up. It does not change, so the
 // stages of a way share one.
-type Trace struct {
-	steps  []StepConfig
+type Course struct {
+	steps  []Step
 	start  link.Time
 	period link.Time // 0: the last step holds
 	loop   bool
 }
 
-// NewTrace returns the course that c describes.
-func NewTrace(c TraceConfig) *Trace {
-	t := &Trace{steps: c.Steps, start: link.Time(c.Start)}
+// New returns the course that c describes.
+func New(c Config) *Course {
+	t := &Course{steps: c.Steps, start: link.Time(c.Start)}
 	if c.End == "loop" || c.End == "clear" {
 		t.period, t.loop = link.Time(c.Period), c.End == "loop"
 	}
@@ -92,8 +100,8 @@ func NewTrace(c TraceConfig) *Trace {
 
 // Loss returns the probability of loss at now that the course adds to the
 // profile's, and the span in which it holds.
-func (t *Trace) Loss(now link.Time) (probability float64, span link.Span) {
-	step, span := t.at(now)
+func (t *Course) Loss(now link.Time) (probability float64, span link.Span) {
+	step, span := t.At(now)
 	if step.Loss != nil {
 		probability = *step.Loss
 	}
@@ -101,10 +109,10 @@ func (t *Trace) Loss(now link.Time) (probability float64, span link.Span) {
 }
 
 // own is a step of no course: all as in the profile.
-var own = &StepConfig{}
+var own = &Step{}
 
-// at returns the step that holds at now, and the span in which it does.
-func (t *Trace) at(now link.Time) (*StepConfig, link.Span) {
+// At returns the step that holds at now, and the span in which it does.
+func (t *Course) At(now link.Time) (*Step, link.Span) {
 	first := t.start + link.Time(t.steps[0].At)
 	if now < first {
 		return own, link.Span{Start: -link.Never, End: first}
@@ -130,30 +138,22 @@ func (t *Trace) at(now link.Time) (*StepConfig, link.Span) {
 	return &t.steps[i-1], link.Span{Start: base + link.Time(t.steps[i-1].At), End: end}
 }
 
-// cursor follows a trace: it looks up anew only where the step has ended.
-type cursor struct {
-	trace *Trace // nil: none
-	step  *StepConfig
-	span  link.Span
+// Cursor follows a course: it looks up anew only where the step has ended.
+type Cursor struct {
+	*Course       // nil: none
+	Step    *Step // what holds
+	Span    link.Span
 }
 
-// newCursor returns a cursor that stands before the beginning of t.
-func newCursor(t *Trace) cursor { return cursor{t, own, link.Span{}} }
+// NewCursor returns a cursor that stands before the beginning of t.
+func NewCursor(t *Course) Cursor { return Cursor{t, own, link.Span{}} }
 
-// seek goes to now, and reports whether that is another step.
-func (c *cursor) seek(now link.Time) bool {
-	if c.trace == nil || c.span.Holds(now) {
+// Seek goes to now, and reports whether that is another step.
+func (c *Cursor) Seek(now link.Time) bool {
+	if c.Course == nil || c.Span.Holds(now) {
 		return false
 	}
-	was := c.step
-	c.step, c.span = c.trace.at(now)
-	return c.step != was
+	was := c.Step
+	c.Step, c.Span = c.Course.At(now)
+	return c.Step != was
 }
-
-// Follow lets the delay of the path follow the course of t: a packet travels
-// as long as the step says in which it set out, or longer to keep its order.
-func (l *Path) Follow(t *Trace) { l.cursor = newCursor(t) }
-
-// Follow lets the rate of the queue follow the course of t. The packet in
-// service is served on at the new rate from the instant of the step.
-func (q *Queue) Follow(t *Trace) { q.cursor = newCursor(t); q.change = 0 }

@@ -8,17 +8,17 @@ import (
 	"farlink/profiles"
 )
 
-// course is where a way of a link stands in the timeline of its profile. The
+// timeline is where a way of a link stands in the timeline of its profile. The
 // timeline is data: what holds at an instant, and when the next change is,
 // follow from when it began. So a change happens at its own instant, in
 // order with the packets, however late the driver looks.
-type course struct {
+type timeline struct {
 	began link.Time // Never: not yet
 	next  link.Time // the next change; Never: none
 }
 
 // start lets the timeline begin.
-func (c *course) start(p *profiles.Profile, at link.Time) {
+func (c *timeline) start(p *profiles.Profile, at link.Time) {
 	if len(p.Timeline) > 0 {
 		c.began, c.next = at, p.Next(at, at-1)
 	}
@@ -26,8 +26,8 @@ func (c *course) start(p *profiles.Profile, at link.Time) {
 
 // put hands p to the chain, behind the changes that are due by then.
 func (l *line) put(p link.Packet, out link.Sink) {
-	for l.course.next <= p.When {
-		l.turn(l.course.next, out)
+	for l.timeline.next <= p.When {
+		l.turn(l.timeline.next, out)
 	}
 	l.chain.Put(p, out)
 }
@@ -35,9 +35,9 @@ func (l *line) put(p link.Packet, out link.Sink) {
 // run does what is due by now, changes and packets in the order of their
 // instants.
 func (l *line) run(now link.Time, out link.Sink) {
-	for l.course.next <= now {
-		if l.course.next >= now-longPast || !l.skip(now-longPast) {
-			l.turn(l.course.next, out)
+	for l.timeline.next <= now {
+		if l.timeline.next >= now-longPast || !l.skip(now-longPast) {
+			l.turn(l.timeline.next, out)
 		}
 	}
 	l.chain.Run(now, out)
@@ -54,21 +54,21 @@ func (l *line) skip(to link.Time) bool {
 	if n, _ := l.chain.Held(); n > 0 || p.DAMA != nil {
 		return false
 	}
-	l.become(p.At(l.course.began, to), to)
-	l.course.next = p.Next(l.course.began, to)
+	l.become(p.At(l.timeline.began, to), to)
+	l.timeline.next = p.Next(l.timeline.began, to)
 	return true
 }
 
 // due returns when run has something to do.
-func (l *line) due() link.Time { return min(l.chain.Next(), l.course.next) }
+func (l *line) due() link.Time { return min(l.chain.Next(), l.timeline.next) }
 
 // turn makes the change at an instant: what is due by then happens before.
 func (l *line) turn(at link.Time, out link.Sink) {
 	l.chain.Run(at, out)
 	p := l.station.profile
-	l.become(p.At(l.course.began, at), at)
-	p.Begin(l.course.began, at, func(e *profiles.Entry) { l.act(e, at) })
-	l.course.next = p.Next(l.course.began, at)
+	l.become(p.At(l.timeline.began, at), at)
+	p.Begin(l.timeline.began, at, func(e *profiles.Entry) { l.act(e, at) })
+	l.timeline.next = p.Next(l.timeline.began, at)
 }
 
 // become puts other stages where p has them otherwise; each takes over from
@@ -114,7 +114,7 @@ func (l *line) tune(p *profiles.Profile, at link.Time) {
 	c.Station = p.DAMA.Station
 	s.terminal.Change(at, c)
 	if e := p.DAMA.Station.EsN0; e != 0 {
-		s.terminal.Fade(at, e-s.profile.Fading(l.course.began, at))
+		s.terminal.Fade(at, e-s.profile.Fading(l.timeline.began, at))
 	}
 }
 
@@ -160,26 +160,26 @@ func (e *Emulator) Begin(w link.Way, now link.Time) {
 // its profile is put in force.
 func (l *line) begin(now link.Time) {
 	if l.station.profile.Arm == nil {
-		l.course.start(l.station.profile, now)
+		l.timeline.start(l.station.profile, now)
 	}
 }
 
 // inherit goes on with the timeline of was, if it is the same.
 func (l *line) inherit(was *line, now link.Time) {
 	p, q := l.station.profile, was.station.profile
-	if len(p.Timeline) == 0 || was.course.began == link.Never ||
+	if len(p.Timeline) == 0 || was.timeline.began == link.Never ||
 		!reflect.DeepEqual(p.Timeline, q.Timeline) || !reflect.DeepEqual(p.Arm, q.Arm) {
 		return
 	}
-	l.course.began = was.course.began
-	l.become(p.At(l.course.began, now), now)
-	l.course.next = p.Next(l.course.began, now)
+	l.timeline.began = was.timeline.began
+	l.become(p.At(l.timeline.began, now), now)
+	l.timeline.next = p.Next(l.timeline.began, now)
 }
 
 // arm starts the timelines that wait for a packet like this one on link i.
 func (e *Emulator) arm(i int, bytes []byte, w link.Way, when link.Time) {
 	p := e.spec.Links[i].Profile
-	if p.Arm == nil || e.ways[w].lines[i].course.began != link.Never {
+	if p.Arm == nil || e.ways[w].lines[i].timeline.began != link.Never {
 		return
 	}
 	var h frame.Header
@@ -188,6 +188,6 @@ func (e *Emulator) arm(i int, bytes []byte, w link.Way, when link.Time) {
 		return
 	}
 	for _, w := range link.Ways {
-		e.ways[w].lines[i].course.start(p, when)
+		e.ways[w].lines[i].timeline.start(p, when)
 	}
 }
