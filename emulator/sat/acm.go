@@ -1,6 +1,9 @@
 package sat
 
-import "farlink/emulator/link"
+import (
+	"farlink/emulator/link"
+	"farlink/emulator/sat/modcod"
+)
 
 // ACMConfig is the loop that follows the sky: the receiver reports its
 // Es/N0, and the sender chooses the MODCOD.
@@ -40,7 +43,7 @@ func (c ACMConfig) check(report link.Report) {
 // instant, whoever asks and how often. A ladder of one rung is CCM: it stays,
 // whatever the sky does.
 type acm struct {
-	ladder        []rung
+	ladder        []modcod.Rung
 	down, up      float64
 	hold          link.Duration
 	period, delay link.Duration
@@ -50,11 +53,11 @@ type acm struct {
 	changes       uint64
 }
 
-func newACM(c ACMConfig, ladder []rung, sky *channel) acm {
+func newACM(c ACMConfig, ladder []modcod.Rung, sky *channel) acm {
 	a := acm{ladder: ladder, down: c.MarginDown, up: c.MarginUp, hold: either(c.HoldUp, 2*link.Second),
 		period: either(c.Period, link.Second), delay: either(c.Delay, 250*link.Millisecond), report: 1, rising: link.Never}
 	if len(ladder) > 1 {
-		a.current = best(ladder, sky.at(0).esN0-a.down)
+		a.current = modcod.Best(ladder, sky.at(0).esN0-a.down)
 	}
 	return a
 }
@@ -85,11 +88,11 @@ func (a *acm) step(sky *channel) {
 // hear acts on a report of Es/N0 measured at an instant: down at once, up
 // only after the margin held for a while, and then as far as it reaches.
 func (a *acm) hear(at link.Time, esN0 float64) {
-	if a.current != none && esN0 < a.ladder[a.current].need+a.down {
-		a.change(best(a.ladder, esN0-a.down))
+	if a.current != modcod.None && esN0 < a.ladder[a.current].Need+a.down {
+		a.change(modcod.Best(a.ladder, esN0-a.down))
 		return
 	}
-	better := best(a.ladder, esN0-a.up)
+	better := modcod.Best(a.ladder, esN0-a.up)
 	switch {
 	case better <= a.current:
 		a.rising = link.Never
@@ -109,10 +112,10 @@ func (a *acm) change(to int) {
 
 // mode returns the name of the MODCOD chosen, "" for none.
 func (a *acm) mode() string {
-	if a.current == none {
+	if a.current == modcod.None {
 		return ""
 	}
-	return a.ladder[a.current].modcod.Name
+	return a.ladder[a.current].Modcod.Name
 }
 
 // settle chooses as if the sky had long been as it is at now.
@@ -120,7 +123,7 @@ func (a *acm) settle(now link.Time, sky *channel) {
 	if len(a.ladder) == 1 {
 		return
 	}
-	a.current, a.rising = best(a.ladder, sky.at(now).esN0-a.down), link.Never
+	a.current, a.rising = modcod.Best(a.ladder, sky.at(now).esN0-a.down), link.Never
 	a.report = max(1, int64(now.Sub(0)-a.delay)/int64(a.period)+1)
 }
 
@@ -135,7 +138,7 @@ func (a *acm) inherit(now link.Time, old *acm, sky *channel) {
 	}
 	a.changes = old.changes
 	for i, r := range a.ladder {
-		if r.modcod.Name == old.mode() {
+		if r.Modcod.Name == old.mode() {
 			a.current = i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
+	"farlink/emulator/sat/modcod"
 )
 
 // Section 1.7: free space loss at 35,786, 38,000 and 41,679 km.
@@ -39,9 +40,9 @@ func TestBudget(t *testing.T) {
 	state := sky.at(link.Time(link.Second))
 	near(t, "LB-3", state.esN0, 9.48, 0.01)
 	near(t, "LB-3 fade", state.rain, 6.5, 1e-9)
-	ladder := newLadder(S2, Framing{}, 0)
+	ladder := modcod.Ladder(modcod.S2, modcod.Framing{}, 0)
 	for esN0, want := range map[float64]string{14.18: "32APSK 4/5", state.esN0: "16APSK 2/3"} {
-		if got := ladder[best(ladder, esN0)].modcod.Name; got != want {
+		if got := ladder[modcod.Best(ladder, esN0)].Modcod.Name; got != want {
 			t.Errorf("at %v dB: %s, want %s", esN0, got, want)
 		}
 	}

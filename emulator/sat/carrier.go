@@ -5,6 +5,7 @@ import (
 
 	"farlink/emulator/link"
 	"farlink/emulator/queue"
+	"farlink/emulator/sat/modcod"
 )
 
 // frame is what a BBFRAME of one MODCOD carries, and how long it is on the
@@ -69,14 +70,14 @@ func NewCarrier(c CarrierConfig, q queue.Config, w link.Way, sky link.Draw) *Car
 	}
 	ladder, symbol := c.ladder(), 1e9/c.symbols()
 	for _, m := range ladder {
-		n := c.framing().Symbols(m.modcod)
+		n := c.framing().Symbols(m.Modcod)
 		r.frames = append(r.frames, frame{
-			bytes:  int64(c.framing().DataBits(m.modcod) / 8),
+			bytes:  int64(c.framing().DataBits(m.Modcod) / 8),
 			length: link.Duration(math.Round(float64(n) * symbol)),
-			rate:   int64(c.symbols() * r.share * m.efficiency),
+			rate:   int64(c.symbols() * r.share * m.Efficiency),
 		})
 	}
-	r.dummy = max(1, link.Duration(math.Round(dummySymbols*symbol)))
+	r.dummy = max(1, link.Duration(math.Round(modcod.DummySymbols*symbol)))
 	r.acm = newACM(c.ACM, ladder, &r.sky)
 	r.serve()
 	return r
@@ -103,7 +104,7 @@ func newChannel(c CarrierConfig, w link.Way, sky link.Draw) channel {
 // serve tells the room the rate of the MODCOD chosen; in an outage the room
 // keeps the last.
 func (c *Carrier) serve() {
-	if c.acm.current == none {
+	if c.acm.current == modcod.None {
 		return
 	}
 	if f := c.frames[c.acm.current]; f != c.last {
@@ -153,12 +154,12 @@ func (c *Carrier) Run(now link.Time, out link.Sink) {
 func (c *Carrier) begin(out link.Sink) {
 	now := c.due
 	c.acm.advance(now, &c.sky)
-	if c.acm.current == none {
+	if c.acm.current == modcod.None {
 		c.due = c.acm.effect()
 		return
 	}
 	c.serve()
-	c.lost = c.sky.at(now).esN0 < c.acm.ladder[c.acm.current].need-waterfall
+	c.lost = c.sky.at(now).esN0 < c.acm.ladder[c.acm.current].Need-waterfall
 	if !c.fill(now, out) { // the discipline dropped all that waited
 		c.due, c.free = link.Never, now
 		return
@@ -309,7 +310,7 @@ func (c *Carrier) look(now link.Time) (acm, channel) {
 }
 
 func (c *Carrier) rate(a *acm) link.Rate {
-	if a.current == none {
+	if a.current == modcod.None {
 		return 0
 	}
 	return link.Rate(c.frames[a.current].rate)
@@ -320,8 +321,8 @@ func (c *Carrier) Probes(now link.Time, yield func(link.Probe)) {
 	a, sky := c.look(now)
 	state := sky.at(now)
 	number, efficiency := 0, 0.0
-	if a.current != none {
-		number, efficiency = a.ladder[a.current].number, a.ladder[a.current].efficiency
+	if a.current != modcod.None {
+		number, efficiency = a.ladder[a.current].Number, a.ladder[a.current].Efficiency
 	}
 	packets, bytes := c.Held()
 	for _, p := range [...]link.Probe{

@@ -8,6 +8,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/orbit"
 	"farlink/emulator/queue"
+	"farlink/emulator/sat/modcod"
 )
 
 // CarrierConfig is a DVB-S2 or S2X carrier of one way of a link: what serves
@@ -81,17 +82,19 @@ func (c CarrierConfig) symbols() float64 {
 	return either(c.SymbolRate, c.Bandwidth/(1+c.RollOff))
 }
 
-func (c CarrierConfig) list() []Modcod {
+func (c CarrierConfig) list() []modcod.Modcod {
 	if c.Standard == "s2x" {
-		return S2X
+		return modcod.S2X
 	}
-	return S2
+	return modcod.S2
 }
 
-func (c CarrierConfig) framing() Framing { return Framing{Short: c.Frame == "short", Pilots: c.Pilots} }
+func (c CarrierConfig) framing() modcod.Framing {
+	return modcod.Framing{Short: c.Frame == "short", Pilots: c.Pilots}
+}
 
 // ladder returns the MODCODs among which the carrier may choose.
-func (c CarrierConfig) ladder() []rung {
+func (c CarrierConfig) ladder() []modcod.Rung {
 	list := c.list()
 	if c.Modcod != "" {
 		i := place(list, c.Modcod)
@@ -99,9 +102,11 @@ func (c CarrierConfig) ladder() []rung {
 			return nil // Check says so
 		}
 		m := list[i]
-		return []rung{{m, i + 1, c.framing().Threshold(m) + c.ImplementationLoss, c.framing().Efficiency(m)}}
+		return []modcod.Rung{{
+			Modcod: m, Number: i + 1, Need: c.framing().Threshold(m) + c.ImplementationLoss, Efficiency: c.framing().Efficiency(m),
+		}}
 	}
-	ladder := newLadder(list, c.framing(), c.ImplementationLoss)
+	ladder := modcod.Ladder(list, c.framing(), c.ImplementationLoss)
 	low, high := 0.0, 1e3
 	if i := place(list, c.Lowest); i >= 0 {
 		low = c.framing().Efficiency(list[i])
@@ -109,12 +114,12 @@ func (c CarrierConfig) ladder() []rung {
 	if i := place(list, c.Highest); i >= 0 {
 		high = c.framing().Efficiency(list[i])
 	}
-	return slices.DeleteFunc(ladder, func(r rung) bool { return r.efficiency < low || r.efficiency > high })
+	return slices.DeleteFunc(ladder, func(r modcod.Rung) bool { return r.Efficiency < low || r.Efficiency > high })
 }
 
 // place returns where name stands in list, or -1.
-func place(list []Modcod, name string) int {
-	return slices.IndexFunc(list, func(m Modcod) bool { return m.Name == name })
+func place(list []modcod.Modcod, name string) int {
+	return slices.IndexFunc(list, func(m modcod.Modcod) bool { return m.Name == name })
 }
 
 // Queue returns q as it stands before the carrier: at the carrier's greatest
@@ -131,7 +136,7 @@ func (c CarrierConfig) Rates() (least, greatest link.Rate) {
 	if len(ladder) == 0 {
 		return 0, 0
 	}
-	rate := func(r rung) link.Rate { return link.Rate(c.symbols() * either(c.Share, 1) * r.efficiency) }
+	rate := func(r modcod.Rung) link.Rate { return link.Rate(c.symbols() * either(c.Share, 1) * r.Efficiency) }
 	return rate(ladder[0]), rate(ladder[len(ladder)-1])
 }
 
@@ -147,14 +152,14 @@ func (c CarrierConfig) Clear() (link.Rate, string) {
 		ratios = append(ratios, c.Interference)
 	}
 	ladder := c.ladder()
-	i := best(ladder, Combine(ratios...)-c.ACM.MarginDown)
+	i := modcod.Best(ladder, Combine(ratios...)-c.ACM.MarginDown)
 	if len(ladder) == 1 {
 		i = 0
 	}
-	if i == none {
+	if i == modcod.None {
 		return 0, ""
 	}
-	return link.Rate(c.symbols() * either(c.Share, 1) * ladder[i].efficiency), ladder[i].modcod.Name
+	return link.Rate(c.symbols() * either(c.Share, 1) * ladder[i].Efficiency), ladder[i].Modcod.Name
 }
 
 // Check reports every problem of the carrier.
@@ -214,7 +219,7 @@ func (c CarrierConfig) checkModcods(report link.Report) {
 	}
 }
 
-func names(list []Modcod, f Framing) string {
+func names(list []modcod.Modcod, f modcod.Framing) string {
 	var all []string
 	for _, m := range list {
 		if f.DataBits(m) > 0 {

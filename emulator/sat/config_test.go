@@ -55,15 +55,15 @@ func TestCarrierCheck(t *testing.T) {
 func TestLadderOf(t *testing.T) {
 	c := CarrierConfig{SymbolRate: 1e6, Lowest: "QPSK 1/2", Highest: "8PSK 3/4"}
 	l := c.ladder()
-	if l[0].modcod.Name != "QPSK 1/2" || l[len(l)-1].modcod.Name != "8PSK 3/4" {
-		t.Errorf("from %s to %s", l[0].modcod.Name, l[len(l)-1].modcod.Name)
+	if l[0].Modcod.Name != "QPSK 1/2" || l[len(l)-1].Modcod.Name != "8PSK 3/4" {
+		t.Errorf("from %s to %s", l[0].Modcod.Name, l[len(l)-1].Modcod.Name)
 	}
 	least, greatest := c.Rates()
 	if least != 988858 || greatest != 2228123 {
 		t.Errorf("rates %d to %d", least, greatest)
 	}
 	c.Modcod, c.Share = "QPSK 8/9", 0.5 // dominated, but asked for
-	if l := c.ladder(); len(l) != 1 || l[0].number != 10 {
+	if l := c.ladder(); len(l) != 1 || l[0].Number != 10 {
 		t.Errorf("CCM: %+v", l)
 	}
 	if rate, name := c.Clear(); rate != 883225 || name != "QPSK 8/9" {

@@ -1,8 +1,16 @@
-package sat
+package modcod
 
 import (
+	"math"
 	"testing"
 )
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s = %.6g, want %.6g ± %.2g", what, got, want, tolerance)
+	}
+}
 
 // Section 1.8: efficiencies of every S2 MODCOD: normal without and with
 // pilots, short without.
@@ -62,7 +70,7 @@ func TestFrameSymbols(t *testing.T) {
 
 // ACM-1..5: the best MODCOD at margins of 0, 0.5 and 1 dB.
 func TestBest(t *testing.T) {
-	ladder := newLadder(S2, Framing{}, 0)
+	ladder := Ladder(S2, Framing{}, 0)
 	for _, v := range []struct {
 		esN0 float64
 		want [3]string
@@ -76,8 +84,8 @@ func TestBest(t *testing.T) {
 	} {
 		for i, margin := range []float64{0, 0.5, 1} {
 			got := "none"
-			if m := best(ladder, v.esN0-margin); m != none {
-				got = ladder[m].modcod.Name
+			if m := Best(ladder, v.esN0-margin); m != None {
+				got = ladder[m].Modcod.Name
 			}
 			if got != v.want[i] {
 				t.Errorf("Es/N0 %v, margin %v: %s, want %s", v.esN0, margin, got, v.want[i])
@@ -89,10 +97,10 @@ func TestBest(t *testing.T) {
 // A ladder rises in both, and leaves out what the sheet calls dominated.
 func TestLadder(t *testing.T) {
 	for _, list := range [][]Modcod{S2, S2X} {
-		ladder := newLadder(list, Framing{}, 0)
+		ladder := Ladder(list, Framing{}, 0)
 		for i := 1; i < len(ladder); i++ {
-			if a, b := ladder[i-1], ladder[i]; a.efficiency >= b.efficiency || a.need >= b.need {
-				t.Errorf("%s before %s", a.modcod.Name, b.modcod.Name)
+			if a, b := ladder[i-1], ladder[i]; a.Efficiency >= b.Efficiency || a.Need >= b.Need {
+				t.Errorf("%s before %s", a.Modcod.Name, b.Modcod.Name)
 			}
 		}
 		for e := -4.0; e < 21; e += 0.01 { // the ladder loses nothing
@@ -102,8 +110,8 @@ func TestLadder(t *testing.T) {
 					whole = max(whole, Framing{}.Efficiency(m))
 				}
 			}
-			if i := best(ladder, e); i != none {
-				cut = ladder[i].efficiency
+			if i := Best(ladder, e); i != None {
+				cut = ladder[i].Efficiency
 			}
 			if whole != cut {
 				t.Fatalf("at %v dB the ladder carries %v of %v", e, cut, whole)
@@ -111,12 +119,12 @@ func TestLadder(t *testing.T) {
 		}
 	}
 	dominated := map[int]bool{10: true, 15: true, 16: true, 17: true, 22: true, 23: true}
-	for _, r := range newLadder(S2, Framing{}, 0) {
-		if dominated[r.number] {
-			t.Errorf("%s stands in the ladder", r.modcod.Name)
+	for _, r := range Ladder(S2, Framing{}, 0) {
+		if dominated[r.Number] {
+			t.Errorf("%s stands in the ladder", r.Modcod.Name)
 		}
 	}
-	near(t, "QPSK 1/4 with 1.5 dB of loss", newLadder(S2, Framing{}, 1.5)[0].need, -0.85, 1e-9)
+	near(t, "QPSK 1/4 with 1.5 dB of loss", Ladder(S2, Framing{}, 1.5)[0].Need, -0.85, 1e-9)
 }
 
 // S2-1..4 and the frame times of the sheet.

@@ -1,4 +1,14 @@
-package sat
+// Package modcod is what a DVB-S2 or S2X carrier can be modulated and coded as
+// (EN 302 307-1 and -2): the lists, what a frame of each carries and how long it
+// is, and the ladder of those that some Es/N0 makes the best choice.
+//
+//	efficiency        ┌── 16APSK 2/3
+//	           ┌──────┘   8PSK 3/5      Best: the highest rung that needs
+//	     ──────┘          QPSK 2/5      no more than the Es/N0 there is
+//	─────────────────────────▶ Es/N0
+//
+// Units: symbols, bits, dB.
+package modcod
 
 import (
 	"math"
@@ -102,8 +112,10 @@ const (
 	pilotSymbols = 36 // of a pilot block
 	pilotSlots   = 16 // slots between pilot blocks
 	baseHeader   = 80 // bits of a BBHEADER
-	dummySymbols = 37 * slotSymbols
 )
+
+// DummySymbols is the length of a dummy PLFRAME.
+const DummySymbols = 37 * slotSymbols
 
 // shortLoss is what a short FECFRAME needs more, dB: 0.2..0.3 (from memory
 // of EN 302 307-1's simulations).
@@ -151,38 +163,38 @@ func (f Framing) Threshold(m Modcod) float64 {
 	return m.EsN0
 }
 
-// rung is a MODCOD of a ladder made ready: what a frame of it carries, how
+// Rung is a MODCOD of a ladder made ready: what a frame of it carries, how
 // long it lasts, what it needs.
-type rung struct {
-	modcod     Modcod
-	number     int // place in its list, from 1
-	need       float64
-	efficiency float64
+type Rung struct {
+	Modcod     Modcod
+	Number     int     // place in its list, from 1
+	Need       float64 // Es/N0, dB
+	Efficiency float64 // bits per symbol
 }
 
-// newLadder returns those of list that some Es/N0 makes the best choice, by
+// Ladder returns those of list that some Es/N0 makes the best choice, by
 // rising efficiency and so by rising need: what needs no less than another
 // and carries no more is left out. loss is added to what each needs.
-func newLadder(list []Modcod, f Framing, loss float64) []rung {
-	var all []rung
+func Ladder(list []Modcod, f Framing, loss float64) []Rung {
+	var all []Rung
 	for i, m := range list {
 		if f.DataBits(m) > 0 {
-			all = append(all, rung{m, i + 1, f.Threshold(m) + loss, f.Efficiency(m)})
+			all = append(all, Rung{m, i + 1, f.Threshold(m) + loss, f.Efficiency(m)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b rung) int {
+	slices.SortStableFunc(all, func(a, b Rung) int {
 		switch {
-		case a.efficiency != b.efficiency:
-			return sign(a.efficiency - b.efficiency)
+		case a.Efficiency != b.Efficiency:
+			return sign(a.Efficiency - b.Efficiency)
 		default: // the one that needs more first, so that it falls out
-			return sign(b.need - a.need)
+			return sign(b.Need - a.Need)
 		}
 	})
-	var ladder []rung
+	var ladder []Rung
 	least := math.Inf(1)
 	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].need < least {
-			least = all[i].need
+		if all[i].Need < least {
+			least = all[i].Need
 			ladder = append(ladder, all[i])
 		}
 	}
@@ -197,16 +209,16 @@ func sign(f float64) int {
 	return 1
 }
 
-// none is the place in a ladder of "no MODCOD fits".
-const none = -1
+// None is the place in a ladder of "no MODCOD fits".
+const None = -1
 
-// best returns the place of the most efficient rung that needs no more than
-// esN0, or none.
-func best(ladder []rung, esN0 float64) int {
+// Best returns the place of the most efficient rung that needs no more than
+// esN0, or None.
+func Best(ladder []Rung, esN0 float64) int {
 	for i := len(ladder) - 1; i >= 0; i-- {
-		if ladder[i].need <= esN0 {
+		if ladder[i].Need <= esN0 {
 			return i
 		}
 	}
-	return none
+	return None
 }
