@@ -14,6 +14,10 @@ func TestExitStatuses(t *testing.T) {
 	if err := os.WriteFile(there, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "results.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args   string
 		status int
@@ -33,6 +37,8 @@ func TestExitStatuses(t *testing.T) {
 		{"run nope", 1, ", seed-000"},
 		{"run", 2, ", seed-000"},
 		{"run --list seed-000", 1, "farlink multipath matrix"},
+		{"run seed-000 --out " + there, 1, "there.toml"},
+		{"run seed-000 --out " + full, 1, "holds results already"},
 		{"lab up --name noprofile --profile nope", 1, `farlink: unknown profile "nope"`},
 		{"lab up --name noprofile --carriers nope,lte/kt", 1, "nope"},
 		{"lab exec", 2, "usage: farlink lab exec SIDE -- COMMAND"},

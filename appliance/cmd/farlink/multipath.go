@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -160,12 +163,16 @@ Needs root. In full it takes 5 hours, with --quick some 6 minutes.`,
 }
 
 func matrix(c *cobra.Command, f *carriersFlags, quick bool) error {
-	return measureOn(c, f, quick, channel{"this", f.names, "as asked"})
+	r, err := measureOn(c, f, quick, channel{"this", f.names, "as asked"})
+	if err != nil {
+		return err
+	}
+	return printReport(c, r, f.asJSON)
 }
 
-// measureOn measures the matrix on channels and prints the report of them.
-func measureOn(c *cobra.Command, f *carriersFlags, quick bool, channels ...channel) error {
-	r := carriers.Report{Plan: carriers.Full}
+// measureOn measures the matrix on channels and reports on them.
+func measureOn(c *cobra.Command, f *carriersFlags, quick bool, channels ...channel) (*carriers.Report, error) {
+	r := &carriers.Report{Plan: carriers.Full}
 	if quick {
 		r.Plan = carriers.Quick
 	}
@@ -181,10 +188,14 @@ func measureOn(c *cobra.Command, f *carriersFlags, quick bool, channels ...chann
 			return err
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if f.asJSON {
+	return r, nil
+}
+
+func printReport(c *cobra.Command, r *carriers.Report, asJSON bool) error {
+	if asJSON {
 		return printJSON(c.OutOrStdout(), r)
 	}
 	return r.Print(c.OutOrStdout())
@@ -205,12 +216,44 @@ var seed000Channels = [...]channel{
 }
 
 // runSeed000 measures the matrix on all channels, or quickly on two.
-func runSeed000(c *cobra.Command, quick, asJSON bool) error {
+// With a directory, the report stays there too; that it can be written is found
+// out before hours are spent on it.
+func runSeed000(c *cobra.Command, quick, asJSON bool, dir string) error {
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if _, err := os.Stat(filepath.Join(dir, "results.json")); err == nil {
+			return fmt.Errorf("--out %s: holds results already; want another directory", dir)
+		}
+	}
 	channels := seed000Channels[:]
 	if quick {
 		channels = channels[:2]
 	}
-	return measureOn(c, &carriersFlags{seed: 1, asJSON: asJSON}, quick, channels...)
+	r, err := measureOn(c, &carriersFlags{seed: 1, asJSON: asJSON}, quick, channels...)
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		if err := keepReport(dir, r); err != nil {
+			return err
+		}
+	}
+	return printReport(c, r, asJSON)
+}
+
+// keepReport writes a report into a directory, for people and for programs.
+func keepReport(dir string, r *carriers.Report) error {
+	var text, document bytes.Buffer
+	if err := r.Print(&text); err != nil {
+		return err
+	}
+	if err := printJSON(&document, r); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, "report.txt"), text.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(dir, "results.json"), document.Bytes(), 0o644))
 }
 
 func multipathExecCommand() *cobra.Command {

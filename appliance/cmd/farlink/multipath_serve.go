@@ -45,6 +45,7 @@ func (f *relayFlags) addRelay(c *cobra.Command, lan string) {
 	c.Flags().StringVar(&f.config.Scheduler, "scheduler", "arrival", "minrtt, roundrobin, redundant, blest, ecf or arrival")
 	c.Flags().StringVar(&f.config.Congestion, "congestion", multipath.Auto, "congestion control of the subflows; auto is bbr, and cubic where a round trip takes 200 ms")
 	c.Flags().TextVar(&f.config.Window, "window", link.Size(8<<20), "bytes in flight each way, twice what all carriers hold")
+	c.Flags().Lookup("window").DefValue = "8MiB" // sizes write themselves in decimal units
 	c.Flags().StringVar(&f.api, "api", "", "loopback ADDRESS:PORT for GET, PUT and PATCH of "+multipathPath)
 	c.MarkFlagRequired("key")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"farlink/appliance/carriers"
 	"farlink/pep/congestion"
 	"farlink/pep/multipath"
 )
@@ -104,5 +105,32 @@ func TestRelayAPI(t *testing.T) {
 		if err := serveRelay(t.Context(), at, r); err == nil {
 			t.Errorf("--api %q was taken", at)
 		}
+	}
+}
+
+// The report of seed 000 stays in the directory of --out, as text and as JSON.
+func TestReportIsKept(t *testing.T) {
+	dir := t.TempDir()
+	r := &carriers.Report{Plan: carriers.Quick}
+	r.Add("clean", "constant rates", &carriers.Result{Carriers: []string{"skt", "kt"}, SumMbps: 54.11,
+		Cells:  map[string]map[string][]float64{"blest": {"bbr": {48.6}}},
+		Single: map[string]map[string][]float64{"kt": {"cubic": {30.1}}}})
+	if err := keepReport(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"report.txt": "nominal sum 54.11 Mbit/s", "results.json": `"sum_mbps": 54.11`} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %v, without %q:\n%.500s", name, err, want, b)
+		}
+	}
+}
+
+// A default is written as one writes it, and is what is in force.
+func TestWindowDefault(t *testing.T) {
+	c := multipathRouterCommand()
+	f := c.Flags().Lookup("window")
+	if was := f.Value.String(); f.DefValue != "8MiB" || f.Value.Set(f.DefValue) != nil || f.Value.String() != was {
+		t.Errorf("default %q, in force %q, then %q", f.DefValue, was, f.Value.String())
 	}
 }

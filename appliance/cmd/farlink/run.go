@@ -31,7 +31,8 @@ results.json and junit.xml. Each cell is on disk before the next begins; after
 a crash or Ctrl-C, --resume goes on where it was.
 
 seed-000 is the matrix of multipath schedulers and congestion controls, see
-farlink multipath matrix.
+farlink multipath matrix; it prints its report, and with --out keeps it there
+as report.txt and results.json.
 
 With --lab or --api it uses a box that runs already: it takes the lease, and
 puts the link back in the end. Say with --host-a and --host-b where traffic
@@ -54,7 +55,7 @@ come through, or what the experiment expects is not met.`,
 				return x.names(c.OutOrStdout())
 			}
 			if args[0] == seed000 && !x.list {
-				return runSeed000(c, x.quick, x.json)
+				return runSeed000(c, x.quick, x.json, x.out)
 			}
 			return x.run(c, args[0])
 		},
@@ -63,7 +64,7 @@ come through, or what the experiment expects is not met.`,
 	f := c.Flags()
 	f.BoolVar(&x.list, "list", false, "list the shipped experiments, or the cells of the one named")
 	f.BoolVar(&x.quick, "quick", false, "see whether it works: one profile, one repetition, 3 s or 16 round trips each, nothing expected")
-	f.StringVar(&x.out, "out", "", "directory of cells and reports (default: experiment-NAME)")
+	f.StringVar(&x.out, "out", "", "directory of cells and reports (default: experiment-NAME; of seed-000: none, it prints)")
 	f.BoolVar(&x.resume, "resume", false, "go on with the experiment that the directory holds")
 	f.BoolVar(&x.json, "json", false, "print the results as JSON")
 	f.StringVar(&x.pair, "pair", "", "pair of ports, where the box has several")
