@@ -29,6 +29,7 @@ func TestExitStatuses(t *testing.T) {
 		{"sim", 2, "want --profile"},
 		{"sim --profile clear --seed 18446744073709551616", 2, `--seed: got "18446744073709551616", want a whole number from 0 to 18446744073709551615`},
 		{"status --watch=maybe", 2, `--watch: got "maybe", want true or false`},
+		{"sim --profile clear --load ping --for 5s --after 10s", 2, "--after 10s: want less than --for 5s"},
 		{"sim --profile clear --for long", 2, `--for: got "long", want a duration`},
 		{"plot mine.toml", 2, "--profile mine.toml"},
 		{"plot geo/qirse-sat", 1, "want --profile geo/qirse-sat --load"},

@@ -48,11 +48,11 @@ the end of the input, take what stands in brackets.`,
 			if p == nil {
 				return errSilent
 			}
+			write := func(w io.Writer) error { _, err := w.Write(p.Canonical()); return err }
 			if out == "" {
-				_, err := c.OutOrStdout().Write(p.Canonical())
-				return err
+				return write(c.OutOrStdout())
 			}
-			return writeNew(out, p.Canonical())
+			return newFile(out, write)
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "file to write; it must not exist yet")
@@ -89,14 +89,4 @@ func interview(d *draft.Draft, in io.Reader, out io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// writeNew writes a file that must not be there yet.
-func writeNew(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }

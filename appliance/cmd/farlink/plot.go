@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -42,7 +43,7 @@ byte for byte.`,
 	f := c.Flags()
 	f.StringSliceVar(&d.simulation.loads, "load", nil, "senders to run, such as ping,tcp-down")
 	f.Var(&d.simulation.length, "for", "how long the senders run")
-	f.StringVar(&d.out, "out", "-", `figure to write ("-" is standard output); a PNG if it ends in .png`)
+	f.StringVar(&d.out, "out", "-", `figure to write: FILE.svg, FILE.png, or "-" for an SVG on standard output`)
 	f.StringVar(&d.title, "title", "", "title of the figure")
 	f.StringSliceVar(&d.ways, "way", nil, "ways to show (default: each that carries packets)")
 	f.StringSliceVar(&d.show, "show", nil, "what to show: "+strings.Join(plot.Names(), ", ")+" (default: all there is)")
@@ -75,6 +76,9 @@ func (d *drawing) understand(c *cobra.Command, args []string) error {
 	if d.width != 0 && (d.width < 300 || d.width > 10000) {
 		return fmt.Errorf("--width %d: want 300..10000", d.width)
 	}
+	if end := filepath.Ext(d.out); d.out != "-" && end != ".svg" && end != ".png" {
+		return fmt.Errorf("--out %s: want FILE.svg, FILE.png or - (an SVG on standard output)", d.out)
+	}
 	if png := strings.HasSuffix(d.out, ".png"); !png && (d.dark || c.Flags().Changed("scale")) {
 		return errors.New("--dark and --scale: want them with a PNG, --out FILE.png; an SVG has both grounds and any size")
 	}
@@ -104,6 +108,9 @@ func contains(list []string, s string) bool {
 }
 
 func (d *drawing) run(c *cobra.Command, args []string) error {
+	if err := apart([]string{d.out}, append(args, d.simulation.source.profile)); err != nil {
+		return err
+	}
 	f := plot.Figure{Title: d.title, Width: d.width}
 	var s *tally.Series
 	var err error

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -109,25 +107,6 @@ func (f *durationFlag) Type() string { return "duration" }
 func (f *durationFlag) Set(text string) error {
 	d, err := link.ParseDuration(text)
 	*f = durationFlag(d)
-	return err
-}
-
-// toFile has write fill a file, or standard output for "-". A file that could
-// not be filled is removed.
-func toFile(stdout io.Writer, name string, write func(io.Writer) error) error {
-	if name == "-" {
-		b := bufio.NewWriter(stdout)
-		return errors.Join(write(b), b.Flush())
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriterSize(f, 256<<10)
-	err = errors.Join(write(b), b.Flush(), f.Close())
-	if err != nil {
-		err = errors.Join(err, os.Remove(name))
-	}
 	return err
 }
 

@@ -99,7 +99,7 @@ func (s *simulation) understand(c *cobra.Command) error {
 		s.length = durationFlag(60 * link.Second)
 	}
 	if s.warm >= s.length {
-		return fmt.Errorf("--after %v: want less than --for %v", s.warm, s.length)
+		return fmt.Errorf("--after %v: want less than --for %v", &s.warm, &s.length)
 	}
 	return nil
 }
@@ -107,6 +107,9 @@ func (s *simulation) understand(c *cobra.Command) error {
 func (s *simulation) run(c *cobra.Command) error {
 	if s.in != "" {
 		return tape{in: s.in, out: s.out, way: s.way.way, device: s.device, json: s.json}.play(c, &s.source)
+	}
+	if err := apart([]string{s.series}, []string{s.source.profile}); err != nil {
+		return err
 	}
 	profile, err := s.source.load(c.InOrStdin())
 	if err != nil {
@@ -199,6 +202,9 @@ type tape struct {
 
 // play puts the capture through the source's link, or the recorded channel.
 func (t tape) play(c *cobra.Command, s *source) error {
+	if err := apart([]string{t.out, t.record}, []string{t.in, t.channel, s.profile}); err != nil {
+		return err
+	}
 	r, err := t.link(c.InOrStdin(), s)
 	if err != nil {
 		return err

@@ -46,6 +46,9 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 			if (of == "") == (len(args) == 0) {
 				return errors.New("want either a capture or --run")
 			}
+			if err := apart([]string{out, came}, args); err != nil {
+				return err
+			}
 			f, err := taped(c.Context(), box, of, args)
 			if err != nil {
 				return err
