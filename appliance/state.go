@@ -55,6 +55,8 @@ type PairState struct {
 	PortA string `json:"port_a" doc:"Port on the device side."`
 	PortB string `json:"port_b" doc:"Port on the network side."`
 	Netns string `json:"netns,omitempty" doc:"Network namespace of the ports."`
+	// PortWarnings are about what the box cannot mend and must not.
+	PortWarnings []string `json:"port_warnings,omitempty" doc:"What about the ports will harm traffic, and what to do on the hosts: checksums that are left to a card."`
 
 	Want      Want      `json:"want" doc:"What was asked."`
 	ETag      string    `json:"etag" doc:"Version of the want, for If-Match."`

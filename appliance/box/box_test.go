@@ -483,7 +483,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestPortsHinder(t *testing.T) {
 	running(t, func(t *testing.T, b *Box, bench *testBench) {
 		say := func(port string, carrier bool, speed link.Rate) {
-			bench.changed(PortChange{port, true, carrier, speed * link.MegabitPerSecond})
+			bench.changed(PortChange{Port: port, There: true, Carrier: carrier, Speed: speed * link.MegabitPerSecond})
 			synctest.Wait()
 		}
 		expect := func(why string) {

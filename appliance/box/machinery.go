@@ -14,7 +14,7 @@ type Ports interface {
 	// itself is a Refused.
 	Prepare(ctx context.Context, p appliance.PairConfig) (Held, error)
 	// Watch calls changed when a port of the pair comes or goes, or its
-	// carrier or speed does, until ctx ends. It begins with both as they
+	// carrier, speed or far end does, until ctx ends. It begins with both as they
 	// are.
 	Watch(ctx context.Context, p appliance.PairConfig, changed func(PortChange)) error
 }
@@ -26,6 +26,9 @@ type PortChange struct {
 	Carrier bool // false: its cable is unplugged, or what is at its end is off
 	// Speed of the port, in bits per second; 0 when it is not known.
 	Speed link.Rate
+	// Unfinished says why frames come in without their checksums, and what to
+	// do about it; "" when none will.
+	Unfinished string
 }
 
 // Held are the ports of a pair while they are test ports.

@@ -269,6 +269,22 @@ func (p *pair) note(c PortChange) {
 	case c.Carrier && known && was.There && !was.Carrier:
 		p.event(appliance.KindPort, "", "carrier is back on "+c.Port)
 	}
+	switch {
+	case c.Unfinished != "" && c.Unfinished != was.Unfinished:
+		p.event(appliance.KindPort, "", "warning: "+c.Unfinished)
+	case c.There && c.Unfinished == "" && was.Unfinished != "":
+		p.event(appliance.KindPort, "", "what comes in at "+c.Port+" has its checksums now")
+	}
+}
+
+// warnings says what is to be done about the ports. The caller holds the lock.
+func (p *pair) warnings() (all []string) {
+	for _, port := range []string{p.cfg.A, p.cfg.B} {
+		if c := p.seen[port]; c.There && c.Unfinished != "" {
+			all = append(all, c.Unfinished)
+		}
+	}
+	return all
 }
 
 // hindered says why the ports keep the links from being as asked, "" if
@@ -370,6 +386,7 @@ func (p *pair) event(k appliance.Kind, by, text string) {
 func (p *pair) snapshot() appliance.PairState {
 	p.mu.Lock()
 	s, e, hindered := p.state, p.engine, p.hindered()
+	s.PortWarnings = p.warnings()
 	p.mu.Unlock()
 	s.Effective, s.NotYet = e != nil && s.Word != appliance.Fault, s.Why
 	if hindered != "" && s.Effective {

@@ -43,3 +43,29 @@ func TestDriverChanges(t *testing.T) {
 		}
 	})
 }
+
+// A port whose far end leaves checksums to a card is warned of once, and until
+// that has changed.
+func TestPortWarnings(t *testing.T) {
+	running(t, func(t *testing.T, b *Box, bench *testBench) {
+		const sums = "eth1 is a veth whose peer h0 leaves checksums to a card"
+		for _, now := range []string{sums, sums, ""} {
+			bench.changed(PortChange{Port: "eth1", There: true, Carrier: true, Unfinished: now})
+			synctest.Wait()
+			if got := strings.Join(b.State().Pairs[0].PortWarnings, "|"); got != now {
+				t.Errorf("warnings %q, want %q", got, now)
+			}
+		}
+		s := b.Subscribe(0)
+		defer s.Close()
+		var texts []string
+		for _, e := range s.Past {
+			if e.Kind == appliance.KindPort {
+				texts = append(texts, e.Text)
+			}
+		}
+		if want := []string{"warning: " + sums, "what comes in at eth1 has its checksums now"}; !slices.Equal(texts, want) {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	})
+}

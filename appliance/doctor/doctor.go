@@ -222,6 +222,10 @@ func offers(p appliance.PairConfig) (all []Finding) {
 	}
 	defer ns.Close()
 	for _, port := range []string{p.A, p.B} {
+		if sums := ns.Unfinished(port); sums != "" {
+			got, do, _ := strings.Cut(sums, "; ")
+			all = append(all, Finding{"checksums at " + port, Warning, got, do})
+		}
 		o, err := ns.Offers(port)
 		if err != nil {
 			all = append(all, Finding{"port " + port, Warning, err.Error(), "use Linux 6.3 or later to see what its driver offers"})

@@ -145,7 +145,8 @@ func (k Ports) Watch(ctx context.Context, p appliance.PairConfig, changed func(b
 	look := func() {
 		for _, port := range []string{p.A, p.B} {
 			there, carrier, speed := ns.Look(port)
-			now := box.PortChange{Port: port, There: there, Carrier: carrier, Speed: link.Rate(speed) * link.MegabitPerSecond}
+			now := box.PortChange{Port: port, There: there, Carrier: carrier, Speed: link.Rate(speed) * link.MegabitPerSecond,
+				Unfinished: ns.Unfinished(port)}
 			if now != was[port] {
 				was[port] = now
 				changed(now)

@@ -29,7 +29,12 @@ func Open(name string) (*Namespace, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Namespace{Name: name, fd: fd}
+	return open(name, fd)
+}
+
+// open opens the namespace that fd stands for, which is the Namespace's then.
+func open(name string, fd netns.NsHandle) (n *Namespace, err error) {
+	n = &Namespace{Name: name, fd: fd}
 	if n.link, err = netlink.NewHandleAt(fd, unix.NETLINK_ROUTE); err != nil {
 		return nil, errors.Join(fmt.Errorf("open route netlink (want root, or CAP_NET_ADMIN and CAP_SYS_ADMIN): %w", err), n.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -20,8 +21,13 @@ func (n *Namespace) Look(name string) (there, carrier bool, speed int) {
 	return true, carrier, n.speed(l.Attrs().Index)
 }
 
+// lookAgain is how often Watch has its caller look without being told: what
+// changes about the peer of a veth in another namespace is news there only.
+const lookAgain = 2 * time.Second
+
 // Watch calls changed each time anything changes about the interfaces of the
-// namespace (made, removed, renamed, carrier), until ctx ends.
+// namespace (made, removed, renamed, carrier), and each lookAgain, until ctx
+// ends.
 func (n *Namespace) Watch(ctx context.Context, changed func()) error {
 	updates, done := make(chan netlink.LinkUpdate, 16), make(chan struct{})
 	defer close(done)
@@ -41,10 +47,14 @@ func (n *Namespace) Watch(ctx context.Context, changed func()) error {
 	if err != nil {
 		return fmt.Errorf("watch interfaces: %w", err)
 	}
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-again.C:
+			changed()
 		case <-unread:
 			changed()
 		case _, ok := <-updates:

@@ -559,6 +559,8 @@ export interface PairState {
   port_a: string
   /** Port on the network side. */
   port_b: string
+  /** What about the ports will harm traffic, and what to do on the hosts: checksums that are left to a card. */
+  port_warnings?: (string)[]
   /** Live figures of the models. */
   readings?: (Reading)[]
   /** Since when the word is true. */

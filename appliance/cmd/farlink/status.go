@@ -99,6 +99,9 @@ func printStatus(w io.Writer, s, before appliance.State) error {
 			fmt.Fprintf(t, " in %s", p.Netns)
 		}
 		fmt.Fprintln(t)
+		for _, warning := range p.PortWarnings {
+			fmt.Fprintf(t, "warning\t%s\n", warning)
+		}
 		for _, l := range p.Links {
 			fmt.Fprintf(t, "link %s\t%s@%s seed %d\n", l.Name, l.Profile, l.Hash, l.Seed)
 		}
