@@ -13,7 +13,6 @@ import (
 	"github.com/cilium/ebpf/features"
 	"golang.org/x/sys/unix"
 
-	"farlink/appliance"
 	"farlink/appliance/ports"
 )
 
@@ -193,45 +192,4 @@ func ethernet() Finding {
 		err = ns.Close()
 	}
 	return finding("ethtool over netlink", err == nil, Failure, state(err), "use a kernel with CONFIG_ETHTOOL_NETLINK")
-}
-
-// Ports looks at the ports of a configuration. plan says what a box would
-// do to those of a pair, and every reason why it would not.
-func Ports(config appliance.Config, plan func(appliance.PairConfig) ([]ports.Step, error)) (all []Finding) {
-	for _, p := range config.Pairs {
-		steps, err := plan(p)
-		name := fmt.Sprintf("pair %s (%s, %s)", p.Name, p.A, p.B)
-		if err != nil {
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				got, do, _ := strings.Cut(line, "; want ")
-				all = append(all, Finding{name, Failure, got, "want " + do})
-			}
-			continue
-		}
-		all = append(all, Finding{name, OK, fmt.Sprintf("free; %d settings will change and be restored", len(steps)), ""})
-		all = append(all, offers(p)...)
-	}
-	return all
-}
-
-// offers says what XDP the drivers of the ports have.
-func offers(p appliance.PairConfig) (all []Finding) {
-	ns, err := ports.Open(p.Netns)
-	if err != nil {
-		return nil
-	}
-	defer ns.Close()
-	for _, port := range []string{p.A, p.B} {
-		if sums := ns.Unfinished(port); sums != "" {
-			got, do, _ := strings.Cut(sums, "; ")
-			all = append(all, Finding{"checksums at " + port, Warning, got, do})
-		}
-		o, err := ns.Offers(port)
-		if err != nil {
-			all = append(all, Finding{"port " + port, Warning, err.Error(), "use Linux 6.3 or later to see what its driver offers"})
-			continue
-		}
-		all = append(all, finding("port "+port, o.Native, Warning, o.String(), "generic XDP is used: works, but slower; a port with native XDP is better"))
-	}
-	return all
 }

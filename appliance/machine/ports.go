@@ -31,14 +31,16 @@ type portsFile struct {
 
 func portsName(p appliance.PairConfig) string { return "ports-" + p.Name + ".json" }
 
-// Plan returns what Prepare would do, and every reason why it would not.
+// Plan returns what Prepare would do, and every reason why it would not: ports
+// that another daemon holds are none to take.
 func (k Ports) Plan(p appliance.PairConfig) ([]ports.Step, error) {
 	ns, err := ports.Open(p.Netns)
 	if err != nil {
 		return nil, err
 	}
-	defer ns.Close()
-	return k.plan(ns, p)
+	h := &heldPorts{ns: ns}
+	steps, err := k.plan(ns, p)
+	return steps, errors.Join(h.lock(p), err, h.letGo())
 }
 
 func (k Ports) plan(ns *ports.Namespace, p appliance.PairConfig) ([]ports.Step, error) {
@@ -84,13 +86,21 @@ type heldPorts struct {
 	undo  []ports.Step
 }
 
-func (h *heldPorts) take(k Ports, p appliance.PairConfig) error {
+// lock takes the ports for this process.
+func (h *heldPorts) lock(p appliance.PairConfig) error {
 	for _, port := range slices.Compact([]string{p.A, p.B}) {
 		lock, err := h.ns.Lock(port)
 		if err != nil {
 			return err
 		}
 		h.locks = append(h.locks, lock)
+	}
+	return nil
+}
+
+func (h *heldPorts) take(k Ports, p appliance.PairConfig) error {
+	if err := h.lock(p); err != nil {
+		return err
 	}
 	boot := bootID()
 	var before portsFile

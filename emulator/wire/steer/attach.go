@@ -29,7 +29,7 @@ func (w *Wire) attach(i int, p, other Port, how Attach) error {
 	if l, mode := takeOver(pin, p.Index, w.program(i), how); l != nil {
 		w.links[i], w.modes[i], w.taken = l, mode, true
 		if mode == Generic {
-			_, w.whys[i] = preferred(p, other)
+			_, w.whys[i] = Preferred(p, other)
 		}
 		return nil
 	}
@@ -81,7 +81,7 @@ func attachNew(p, other Port, prog *ebpf.Program, how Attach) (l link.Link, mode
 		l, err = attachAs(p, prog, how)
 		return l, how, "", err
 	}
-	mode, why = preferred(p, other)
+	mode, why = Preferred(p, other)
 	if l, err = attachAs(p, prog, mode); err == nil || errors.Is(err, unix.EBUSY) {
 		return l, mode, why, err
 	}
@@ -109,7 +109,7 @@ func attachAs(p Port, prog *ebpf.Program, how Attach) (link.Link, error) {
 // be told before it is tried.
 func Expected(how Attach, ports [2]Port) Attach {
 	if how == Auto || how == "" {
-		how, _ = preferred(ports[0], ports[1])
+		how, _ = Preferred(ports[0], ports[1])
 	}
 	return how
 }
@@ -123,11 +123,11 @@ func AwaitNative(ports [2]Port, most time.Duration) {
 	}
 }
 
-// preferred is the mode to try first. A native program can bypass only to a
+// Preferred is the mode to try first. A native program can bypass only to a
 // port that takes redirects natively, which a veth does while its peer polls;
 // where it does not, a native bypass would be a hole, and generic mode reaches
 // every port (docs/decisions/02-wire.md). Where it is generic, why says so.
-func preferred(p, other Port) (how Attach, why string) {
+func Preferred(p, other Port) (how Attach, why string) {
 	for _, port := range []Port{p, other} {
 		dev, err := netlink.LinkByIndex(port.Index)
 		if err != nil || dev.Type() != "veth" {
