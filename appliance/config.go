@@ -88,12 +88,40 @@ func readSmall(path string) ([]byte, error) {
 // ParseConfig reads a configuration and fills in what it does not say.
 func ParseConfig(text []byte) (c Config, bad Problems) {
 	r := &document.Reader{}
-	r.Table("", r.TOML(text), reflect.ValueOf(&c).Elem())
-	if len(r.Problems) == 0 {
-		c.fill()
-		c.check(r.Report)
+	t := r.TOML(text)
+	if t == nil {
+		return c, r.Sorted()
+	}
+	r.Table("", t, reflect.ValueOf(&c).Elem())
+	c.fill()
+	checked := document.Reader{Places: r.Places}
+	c.check(checked.Report)
+	unread := r.Problems
+	for _, p := range checked.Problems {
+		if !slices.ContainsFunc(unread, func(u Problem) bool { return follows(p, u) }) {
+			r.Problems = append(r.Problems, p)
+		}
 	}
 	return c, r.Sorted()
+}
+
+// follows reports whether a problem of a value may only follow from what could
+// not be read: it is about that, depends on it, or misses what a misspelt key
+// was to say.
+func follows(p, unread Problem) bool {
+	beside := document.Parent(unread.Path)
+	switch {
+	case document.UnknownKey(unread):
+		missing := slices.Contains([]string{"nothing", "none", `""`, "0 characters"}, p.Got)
+		return missing && document.Parent(p.Path) == beside
+	case document.Within(p.Path, unread.Path):
+		return true
+	case unread.Path == "api.tls":
+		return p.Path == "api.certificate" || p.Path == "api.key"
+	case beside != "" && unread.Path == beside+".netns": // ports of one name may be in two namespaces
+		return strings.Contains(p.Got, ", which is pairs[")
+	}
+	return document.Within(p.Path, "multipath") && document.Within(unread.Path, "multipath")
 }
 
 func (c *Config) fill() {

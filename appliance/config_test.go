@@ -1,6 +1,7 @@
 package appliance
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -145,6 +146,8 @@ b = "w"
 16:1: pairs[1].b: got "x", which is pairs[0].b, want a port of its own
 18:1: pairs[2].name: got "two" once more, want a name of its own`},
 		{"types", "name = 3\n[[pairs]]\nmtu = \"big\"\nmemory = \"lots\"\n", `1:1: name: got 3, want text in quotes
+2:1: pairs[0].a: got nothing, want the name of an interface
+2:1: pairs[0].b: got nothing, want the name of an interface
 3:1: pairs[0].mtu: got "big", want a whole number
 4:1: pairs[0].memory: got size "lots": unknown unit "lots", want "2MB" (B, kB, MB, GB, KiB, MiB, GiB)`},
 		{"token", "pairs = [{a = \"x\", b = \"y\"}]\napi.tokens = [{name = \"\", scope = \"all\", secret = \"short\"}]\n", `2:16: api.tokens[0].name: got "", want 1 to 64 letters, digits, dots, dashes or underscores
@@ -177,4 +180,31 @@ func FuzzParseConfig(f *testing.F) {
 			t.Error("a box without ports was taken")
 		}
 	})
+}
+
+// A value that cannot be read is one problem, and hides no others but those
+// that may only follow from it.
+func TestConfigProblemsBesideUnread(t *testing.T) {
+	pair := "[[pairs]]\na = \"eth1\"\nb = \"eth2\"\n"
+	for doc, want := range map[string][]string{
+		"[api]\nlisten = \"foo\"\nopen = \"all\"\n[[pairs]]\na = \"eth1\"\nb = \"eth1\"\nmemory = \"x\"\nfail_after = \"1ms\"\n": {
+			"2 api.listen", "3 api.open", "6 pairs[0].b", "7 pairs[0].memory", "8 pairs[0].fail_after"},
+		"[[pairs]]\naa = \"eth1\"\nb = \"eth2\"\nmtu = 1\n":    {"2 pairs[0].aa", "4 pairs[0].mtu"},
+		"[[pair]]\na = \"eth1\"\n":                             {"1 pair"},
+		"pairs = 3\n":                                          {"1 pairs"},
+		"[api]\ntls = 3\nkey = \"k\"\nopen = \"all\"\n" + pair: {"2 api.tls", "4 api.open"},
+		pair + "netns = 3\n[[pairs]]\nname = \"two\"\na = \"eth1\"\nb = \"eth3\"\nmtu = 1\n": {"1 pairs[0].name", "4 pairs[0].netns", "9 pairs[1].mtu"},
+		"name = \"x y\"\n[multipath.boot]\nmode = 3\n" + pair:                                {"1 name", "3 multipath.boot.mode"},
+		pair + "\n\n\n\n[[bar]]\n":                  {"8 bar"},
+		pair + "[down.queue]\nrate = \"8Mbit/s\"\n": {"4 down"},
+	} {
+		_, problems := ParseConfig([]byte(doc))
+		var got []string
+		for _, p := range problems {
+			got = append(got, fmt.Sprintf("%d %s", p.Line, p.Path))
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\n%v\nwant %q", doc, problems, want)
+		}
+	}
 }

@@ -29,11 +29,11 @@ type reader struct {
 func (r *reader) broken(tables ...string) bool {
 	for _, list := range [][]Problem{r.unread, r.Problems} {
 		for _, p := range list {
-			if p.Level == Warning || unknownKey(p) {
+			if p.Level == Warning || document.UnknownKey(p) {
 				continue
 			}
 			for _, t := range tables {
-				if within(p.Path, t) {
+				if document.Within(p.Path, t) {
 					return true
 				}
 			}
@@ -47,30 +47,19 @@ func (r *reader) broken(tables ...string) bool {
 // misses what a misspelt key was to say.
 func (r *reader) follows(p Problem) bool {
 	for _, u := range r.unread {
-		beside := table(u.Path)
-		if unknownKey(u) {
-			if p.Got == "nothing" && table(p.Path) == beside {
+		beside := document.Parent(u.Path)
+		if document.UnknownKey(u) {
+			if p.Got == "nothing" && document.Parent(p.Path) == beside {
 				return true
 			}
 			continue
 		}
-		if within(p.Path, u.Path) || beside != "" && beside != "down" && beside != "up" && within(p.Path, beside) {
+		if document.Within(p.Path, u.Path) || beside != "" && beside != "down" && beside != "up" && document.Within(p.Path, beside) {
 			return true
 		}
 	}
 	return false
 }
-
-func unknownKey(p Problem) bool { return strings.HasPrefix(p.Got, "unknown key") }
-
-// within reports whether path is that of a table or of something in it.
-func within(path, table string) bool {
-	rest, ok := strings.CutPrefix(path, table)
-	return ok && (rest == "" || table == "" || rest[0] == '.' || rest[0] == '[')
-}
-
-// table returns the path of the table that a key stands in.
-func table(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
 
 // shared are the tables that both ways stand on.
 var shared = []string{"geo", "leo", "lte", "nr", "dama"}

@@ -21,7 +21,7 @@ var fixed = []string{"standard", "superframe", "frames", "carriers", "symbol_rat
 // settled says why a timeline cannot set a key, "" if it can.
 func settled(path string) string {
 	for _, f := range fixed {
-		if within(path, "dama."+f) {
+		if document.Within(path, "dama."+f) {
 			return "a key that leaves the structure of the superframe as it is; PUT or PATCH change this one"
 		}
 	}

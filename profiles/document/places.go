@@ -29,6 +29,9 @@ func indexTOML(src string) map[string]Place {
 			s.pos++
 		}
 	}
+	for path, at := range s.implied {
+		s.note(path, at)
+	}
 	return s.at
 }
 
@@ -47,11 +50,12 @@ type scanner struct {
 	src       string
 	pos, line int
 	at        map[string]Place
-	arrays    map[string]int // elements so far of each array of tables
+	implied   map[string]Place // tables that are there only as those around others
+	arrays    map[string]int   // elements so far of each array of tables
 }
 
 func newScanner(src string) *scanner {
-	return &scanner{src: src, line: 1, at: map[string]Place{}, arrays: map[string]int{}}
+	return &scanner{src: src, line: 1, at: map[string]Place{}, implied: map[string]Place{}, arrays: map[string]int{}}
 }
 
 // here returns the place at which the scanner stands.
@@ -104,6 +108,9 @@ func (s *scanner) header() string {
 		}
 		if n := s.arrays[path]; n > 0 {
 			path += "[" + strconv.Itoa(n-1) + "]"
+		}
+		if _, ok := s.implied[path]; !ok {
+			s.implied[path] = place
 		}
 	}
 	s.note(path, place)

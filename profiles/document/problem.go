@@ -134,6 +134,18 @@ func (r *Reader) Under(prefix string) link.Report {
 // bracketed finds places in lists that a model writes as "cut.0.for".
 var bracketed = regexp.MustCompile(`\.(\d+)\b`)
 
+// Within reports whether path is that of a table or of something in it.
+func Within(path, table string) bool {
+	rest, ok := strings.CutPrefix(path, table)
+	return ok && (rest == "" || table == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Parent returns the path of the table that a key stands in.
+func Parent(path string) string { return path[:max(strings.LastIndexByte(path, '.'), 0)] }
+
+// UnknownKey reports whether a problem is a key that nothing knows.
+func UnknownKey(p Problem) bool { return strings.HasPrefix(p.Got, "unknown key") }
+
 // Join appends a relative path to a prefix.
 func Join(prefix, path string) string {
 	switch {
@@ -150,6 +162,9 @@ func Join(prefix, path string) string {
 func placeOf(places map[string]Place, path string) Place {
 	for path != "" {
 		if at, ok := places[path]; ok {
+			return at
+		}
+		if at, ok := places[path+"[0]"]; ok { // a list of tables begins with its first
 			return at
 		}
 		path = path[:max(strings.LastIndexAny(path, ".["), 0)]

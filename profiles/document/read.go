@@ -249,9 +249,13 @@ func example(into encoding.TextUnmarshaler) string {
 	return `"…"`
 }
 
-// Nearest says which key was probably meant.
+// nearMost bounds what is near: a letter in three, and no more than this many.
+const nearMost = 3
+
+// Nearest says which key was probably meant or, where none is near, which
+// there are.
 func Nearest(key string, known []Field) string {
-	best, distance := "", len(key)/3+2
+	best, distance := "", min(len(key)/3, nearMost)+1
 	for _, f := range known {
 		if d := Distance(key, f.Key); d < distance {
 			best, distance = f.Key, d

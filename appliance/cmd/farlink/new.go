@@ -23,8 +23,10 @@ func newCommand() *cobra.Command {
 			}
 			return cobra.MaximumNArgs(1)(c, args)
 		},
-		Long: `new asks a few questions and writes a profile that runs. An empty answer, and
-the end of the input, take what stands in brackets.`,
+		Long: `new asks a few questions and writes a profile that runs. An empty answer takes
+what stands in brackets. So does the end of the input for all that is left to
+ask, once the kind is known: from the command line, or from an answer. Without
+a kind and without any answer, nothing is written.`,
 		Example:   "  farlink new geo -o mine.toml\n  farlink new lte < /dev/null",
 		ValidArgs: draft.Kinds(),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -38,7 +40,7 @@ the end of the input, take what stands in brackets.`,
 					return err
 				}
 			}
-			if err := interview(d, c.InOrStdin(), c.ErrOrStderr()); err != nil {
+			if err := interview(d, len(args) > 0, c.InOrStdin(), c.ErrOrStderr()); err != nil {
 				return err
 			}
 			p, problems := d.Profile()
@@ -60,10 +62,11 @@ the end of the input, take what stands in brackets.`,
 }
 
 // interview asks what is left to ask. A wrong answer is asked again; where the
-// answers end, the rest takes its defaults.
-func interview(d *draft.Draft, in io.Reader, out io.Writer) error {
+// answers end, the rest takes its defaults and says so. What nobody has asked
+// for, no kind on the command line and no answer, is refused.
+func interview(d *draft.Draft, wanted bool, in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
-	ended, heard := false, false
+	ended, heard := false, wanted
 	for q, ok := d.Next(); ok; q, ok = d.Next() {
 		fmt.Fprintf(out, "%s [%s]: ", q.Text, q.Default)
 		if !ended && !lines.Scan() {
@@ -71,9 +74,10 @@ func interview(d *draft.Draft, in io.Reader, out io.Writer) error {
 				return fmt.Errorf("read answer: %w", err)
 			}
 			if !heard {
-				return errors.New("nobody answers: want answers on standard input, a line each; an empty one takes the default")
+				return errors.New("nobody answers: want a kind on the command line, or answers on standard input, a line each")
 			}
 			ended = true
+			fmt.Fprintln(out, "\nthe input has ended: the rest takes what stands in brackets")
 		}
 		heard = true
 		answer := lines.Text()

@@ -36,10 +36,22 @@ func TestNew(t *testing.T) {
 		t.Error("a file that was there is overwritten")
 	}
 	c, _ := command()
-	c.SetArgs([]string{"new", "terrestrial"})
+	c.SetArgs([]string{"new"})
 	c.SetIn(strings.NewReader(""))
 	if err := c.Execute(); err == nil || !strings.Contains(err.Error(), "nobody answers") {
-		t.Errorf("without any answer: %v", err)
+		t.Errorf("without a kind and any answer: %v", err)
+	}
+	var wrote, said bytes.Buffer
+	c, _ = command()
+	c.SetArgs([]string{"new", "lte"})
+	c.SetIn(strings.NewReader(""))
+	c.SetOut(&wrote)
+	c.SetErr(&said)
+	if err := c.Execute(); err != nil || !strings.Contains(said.String(), "takes what stands in brackets") {
+		t.Errorf("a kind and no answer: %v\n%s", err, said.String())
+	}
+	if p, problems := profiles.Parse(wrote.Bytes()); p == nil || p.LTE == nil {
+		t.Errorf("a kind and no answer: %v\n%s", problems, wrote.String())
 	}
 	if _, err := ask("tin-can"); err == nil {
 		t.Error("a link of no kind")

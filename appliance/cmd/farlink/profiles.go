@@ -107,7 +107,7 @@ what is wanted. It fails if there is an error; warnings do not fail it.`,
 			for _, file := range args {
 				problems, err := validate(c.InOrStdin(), file)
 				if err != nil {
-					return err
+					problems = []profiles.Problem{unreadable(err).In(file)}
 				}
 				all = append(all, problems...)
 			}
@@ -150,6 +150,15 @@ func validate(in io.Reader, file string) ([]profiles.Problem, error) {
 		problems[i] = problems[i].In(file)
 	}
 	return problems, nil
+}
+
+// unreadable is a file that cannot be read as one problem of it.
+func unreadable(err error) profiles.Problem {
+	var at *os.PathError
+	if errors.As(err, &at) && err == error(at) { // the problem names the file itself
+		err = at.Err
+	}
+	return profiles.Problem{Got: err.Error(), Want: "a file that can be read, or a profile's name"}
 }
 
 // check reads a profile or, when it has pairs of ports, the configuration of

@@ -35,8 +35,8 @@ farlink multipath matrix; it prints its report, and with --out keeps it there
 as report.txt and results.json.
 
 With --lab or --api it uses a box that runs already: it takes the lease, and
-puts the link back in the end. Say with --host-a and --host-b where traffic
-begins and ends: ADDRESS, ADDRESS@NAMESPACE of this machine, or
+puts the link back in the end. A lab knows its hosts; with --api, and only
+there, say with --host-a and --host-b where traffic begins and ends: ADDRESS, ADDRESS@NAMESPACE of this machine, or
 ADDRESS@COMMAND… that reaches another machine, such as "192.0.2.7@ssh dut".
 
 Exit status 1 when a cell fails: its verdict is INVALID, its traffic did not
