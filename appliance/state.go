@@ -110,6 +110,8 @@ type EngineState struct {
 	PID       int       `json:"pid,omitempty" doc:"Process, 0 while it does not run."`
 	Started   time.Time `json:"started,omitzero"`
 	Restarts  int       `json:"restarts" doc:"How often it had to be started again."`
+	Faults    int       `json:"faults" doc:"How often frames passed that the links did not shape, or could have: the engine hung or was gone."`
+	Fault     string    `json:"fault,omitempty" doc:"What the last of these was." example:"engine hung for 1.2s: 345 frames passed in bypass"`
 	Driver    string    `json:"driver,omitempty" doc:"How frames are moved: native or generic XDP, zero-copy or copy."`
 	DriverWhy string    `json:"driver_why,omitempty" doc:"Why the slower, generic XDP is used, where it is."`
 	Floor     *Floor    `json:"floor,omitempty" doc:"The box's own latency, measured before the ports were opened."`

@@ -78,6 +78,7 @@ type testBench struct {
 	held     int
 	// driver of the engines to come, and why that one.
 	driver, why string
+	unshaped    uint64 // of the engines to come
 	changed     func(PortChange)
 }
 
@@ -88,7 +89,7 @@ func (b *testBench) Start(_ context.Context, c EngineConfig) (Engine, error) {
 		return nil, b.starting
 	}
 	e := &testEngine{done: make(chan struct{}), documents: []string{string(c.Document)}, modes: []appliance.Mode{c.Mode},
-		snapshot: Snapshot{Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: b.driver, DriverWhy: b.why}}
+		snapshot: Snapshot{Verdict: appliance.Verdict{Word: appliance.Valid}, Driver: b.driver, DriverWhy: b.why, Unshaped: b.unshaped}}
 	b.engines = append(b.engines, e)
 	return e, nil
 }

@@ -2,6 +2,7 @@ package box
 
 import (
 	"context"
+	"time"
 
 	"farlink/appliance"
 	"farlink/emulator/link"
@@ -102,6 +103,11 @@ type Snapshot struct {
 	// Fallen is set while the program on the ports finds that the engine
 	// hangs and has taken its fallback.
 	Fallen bool
+	// Silent is how long the engine has published nothing.
+	Silent time.Duration
+	// Unshaped counts the frames that met the fallback since the program
+	// stands on the ports, whichever engine there was.
+	Unshaped uint64
 }
 
 // Proxied is an engine with proxies beside it.

@@ -57,6 +57,11 @@ type pair struct {
 	seen    map[string]PortChange
 	version uint64
 	engine  Engine // nil while there is none
+	fault   fault  // the last
+	// unshaped is the last Snapshot.Unshaped; told how many faults were made
+	// known.
+	unshaped uint64
+	told     int
 
 	pep        appliance.PEP
 	pepVersion uint64
@@ -129,6 +134,9 @@ func (p *pair) session(ctx context.Context) (err error) {
 	p.mu.Lock()
 	p.engine, p.state.Engine.PID = nil, 0
 	p.mu.Unlock()
+	if err != nil && !errors.Is(err, errOtherPath) {
+		p.gone(err)
+	}
 	err = errors.Join(err, engine.Close())
 	if p.lost {
 		p.lost = false
@@ -139,6 +147,8 @@ func (p *pair) session(ctx context.Context) (err error) {
 
 // began takes note of a new engine.
 func (p *pair) began(e Engine) {
+	now := e.Snapshot()
+	missed := p.back(now.Unshaped)
 	p.mu.Lock()
 	again := !p.state.Engine.Started.IsZero()
 	if again && !p.moving {
@@ -147,13 +157,17 @@ func (p *pair) began(e Engine) {
 	p.moving = false
 	p.engine, p.state.Engine.PID, p.state.Engine.Started = e, e.PID(), time.Now()
 	p.hung = time.Time{}
-	p.state.Verdict = appliance.Verdict{Word: appliance.Valid}
 	p.mu.Unlock()
+	p.judged(appliance.Verdict{Word: appliance.Valid})
 	text := "engine started"
 	if again {
 		text = "engine started again"
 	}
-	p.event(appliance.KindEngine, "", text+p.moves(e.Snapshot()))
+	text += p.moves(now)
+	if missed != "" {
+		text += "; " + missed
+	}
+	p.event(appliance.KindEngine, "", text)
 	p.settle()
 }
 
@@ -337,25 +351,20 @@ func (p *pair) settle() {
 // for so long that it must be ended.
 func (p *pair) look(s Snapshot) (hopeless bool) {
 	p.mu.Lock()
-	before := p.state.Verdict
-	p.state.Verdict = s.Verdict
+	p.heed(s)
 	p.mu.Unlock()
-	if before.Word != s.Verdict.Word {
-		text := string(s.Verdict.Word)
-		if s.Verdict.Reason != "" {
-			text += ": " + s.Verdict.Reason
-		}
-		p.box.bus.Publish(appliance.Event{Kind: appliance.KindVerdict, Pair: p.cfg.Name, Word: string(s.Verdict.Word), Text: text})
-	}
 	if !s.Fallen {
 		p.hung = time.Time{}
 		p.settle()
+		p.judged(s.Verdict)
+		p.tell()
 		return false
 	}
 	if p.hung.IsZero() {
 		p.hung = time.Now()
 	}
 	p.setWord(appliance.Fault, fmt.Sprintf("engine hangs, fallback %s is in force", p.cfg.Fallback))
+	p.judged(p.hanging())
 	return time.Since(p.hung) >= hangMost
 }
 
@@ -385,7 +394,17 @@ func (p *pair) event(k appliance.Kind, by, text string) {
 // snapshot is the whole state of the pair.
 func (p *pair) snapshot() appliance.PairState {
 	p.mu.Lock()
-	s, e, hindered := p.state, p.engine, p.hindered()
+	e := p.engine
+	p.mu.Unlock()
+	var now Snapshot
+	if e != nil {
+		now = e.Snapshot()
+	}
+	p.mu.Lock()
+	if e == p.engine && e != nil {
+		p.heed(now)
+	}
+	s, hindered := p.state, p.hindered()
 	s.PortWarnings = p.warnings()
 	p.mu.Unlock()
 	s.Effective, s.NotYet = e != nil && s.Word != appliance.Fault, s.Why
@@ -393,10 +412,13 @@ func (p *pair) snapshot() appliance.PairState {
 		s.Effective, s.NotYet = false, hindered
 	}
 	if e == nil {
+		s.Verdict = p.standing(s.Verdict)
 		return s
 	}
-	now := e.Snapshot()
-	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, now.Verdict
+	s.Figures, s.Readings, s.Verdict = &now.Figures, now.Readings, p.standing(now.Verdict)
+	if now.Fallen {
+		s.Verdict = p.hanging()
+	}
 	s.Engine.Driver, s.Engine.DriverWhy, s.Engine.Floor = now.Driver, now.DriverWhy, &now.Floor
 	if s.Word == appliance.Emulating {
 		s.Checks = now.Checks

@@ -203,7 +203,7 @@ func (e *wireEngine) Snapshot() box.Snapshot {
 	for _, w := range link.Ways {
 		out.Readings = append(out.Readings, readings(w, s.Ways[w].Probes)...)
 	}
-	out.Fallen = fallen(s)
+	out.Fallen, out.Silent, out.Unshaped = fallen(s), time.Duration(silent(s)), e.FellBack()
 	out.Checks = e.terms.Load().checks(s, out.Readings)
 	for _, c := range out.Checks {
 		if c.Word == appliance.Broken && c.What != emulator.TermJitter && out.NotEffective == "" {
@@ -215,13 +215,14 @@ func (e *wireEngine) Snapshot() box.Snapshot {
 
 // fallen reports whether an engine hangs: a way has published nothing for
 // too long.
-func fallen(s wire.Stats) bool {
+func fallen(s wire.Stats) bool { return silent(s) > silence }
+
+// silent is how long the way that is silent for longest has been so.
+func silent(s wire.Stats) (most link.Duration) {
 	for i := range s.Ways {
-		if s.Now.Sub(s.Ways[i].Interval.To) > silence {
-			return true
-		}
+		most = max(most, s.Now.Sub(s.Ways[i].Interval.To))
 	}
-	return false
+	return most
 }
 
 func floor(f wire.Floor) appliance.Floor {

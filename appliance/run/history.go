@@ -101,6 +101,9 @@ func fold(of []Dated) Dated {
 	last := of[len(of)-1]
 	out := Dated{last.At, PairSample{Name: last.Name, Lateness: last.Lateness}}
 	for _, d := range of {
+		if d.Fault != "" {
+			out.Fault = d.Fault
+		}
 		foldWay(&out.Down, d.Down, len(of))
 		foldWay(&out.Up, d.Up, len(of))
 	}
@@ -133,6 +136,7 @@ type Series struct {
 	Down     WaySeries            `json:"down"`
 	Up       WaySeries            `json:"up"`
 	Lost     map[string][]float64 `json:"lost" doc:"Frames lost by way.reason, for the reasons that occurred."`
+	Fault    []string             `json:"fault,omitempty" doc:"Why the link was not emulated, empty where it was; absent when it was all along."`
 }
 
 // WaySeries is one way of a Series.
@@ -167,6 +171,12 @@ func Columns(pair string, of []Dated) Series {
 	for i, d := range of {
 		s.Time = append(s.Time, float64(d.At.UnixMilli())/1e3)
 		s.Lateness = append(s.Lateness, d.Lateness)
+		if d.Fault != "" {
+			if s.Fault == nil {
+				s.Fault = make([]string, len(of))
+			}
+			s.Fault[i] = d.Fault
+		}
 		s.Down.push(d.Down)
 		s.Up.push(d.Up)
 		for way, causes := range map[string]map[string]uint64{"down.": d.Down.Causes, "up.": d.Up.Causes} {

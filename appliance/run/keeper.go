@@ -145,6 +145,7 @@ func (k *Keeper) Begin(id, title, by string, p appliance.PairState) (Run, error)
 	}
 	t := &tape{Run: Run{ID: id, Title: title, Pair: p.Name, By: by, Phase: Running, Begun: k.now().UTC(),
 		Want: p.Want, Links: p.Links, Verdict: appliance.Verdict{Word: appliance.Valid}, Marks: []Mark{}, Events: []appliance.Event{}}}
+	t.begun = begunOf(p)
 	t.judge(p.Verdict)
 	if err := k.make(t); err != nil {
 		return Run{}, errors.Join(err, os.RemoveAll(filepath.Join(k.dir, id)))

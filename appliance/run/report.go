@@ -21,6 +21,9 @@ import (
 func WriteCSV(out io.Writer, s Series) error {
 	names, cols := s.named()
 	w := csv.NewWriter(out)
+	if s.Fault != nil {
+		names = append(names, "fault")
+	}
 	if err := w.Write(append([]string{"time_s"}, names...)); err != nil {
 		return err
 	}
@@ -28,6 +31,9 @@ func WriteCSV(out io.Writer, s Series) error {
 		row := []string{strconv.FormatFloat(at, 'f', 3, 64)}
 		for _, c := range cols {
 			row = append(row, strconv.FormatFloat(c[i], 'f', -1, 64))
+		}
+		if s.Fault != nil {
+			row = append(row, s.Fault[i])
 		}
 		if err := w.Write(row); err != nil {
 			return err
@@ -199,7 +205,8 @@ svg { max-width: 100%; height: auto } .VALID { color: light-dark(#0d6b36, #5fd39
 {{range .Ways}}<tr><th>{{.Name}}</th><td>{{rate .Offered}}</td><td>{{rate .Delivered}}</td><td>{{.Packets}}</td><td>{{.Lost}}{{range $why, $n := .Causes}}<br>{{$why}} {{$n}}{{end}}</td><td>{{share .Totals}}</td><td>{{number .QueueMax}} ms</td><td>{{number .Late}} µs</td></tr>
 {{end}}</table>
 <h2>Over time</h2>
-{{range .Run.Gaps}}<p class="DEGRADED">From {{at $.Run .From}} to {{if .To.IsZero}}now{{else}}{{at $.Run .To}}{{end}} samples are missing ({{.Samples}}): {{.Why}}. The figures above have them all the same.</p>
+{{range .Run.Faults}}<p class="INVALID">The link was not emulated: {{.}}.</p>
+{{end}}{{range .Run.Gaps}}<p class="DEGRADED">From {{at $.Run .From}} to {{if .To.IsZero}}now{{else}}{{at $.Run .To}}{{end}} samples are missing ({{.Samples}}): {{.Why}}. The figures above have them all the same.</p>
 {{end}}{{.Figure}}
 {{if .Run.Marks}}<h2>Marks</h2><table>{{range .Run.Marks}}<tr><td>{{number .At}} s</td><td>{{.Text}}</td><td>{{.By}}</td></tr>{{end}}</table>{{end}}
 {{if .Run.Events}}<h2>Events</h2><table>{{$r := .Run}}{{range .Run.Events}}<tr><td>{{at $r .Time}}</td><td>{{.Kind}}</td><td>{{.Text}}</td><td>{{.By}}</td></tr>{{end}}</table>{{end}}
@@ -231,8 +238,8 @@ type (
 )
 
 // WriteJUnit writes what a test bench judges a run by: it was not cut short,
-// its figures may be trusted, the box lost nothing itself, the link was the
-// same all along, and no sample is missing.
+// its figures may be trusted, the link was emulated all along, the box lost
+// nothing itself, the link was the same all along, and no sample is missing.
 func WriteJUnit(out io.Writer, r Run) error {
 	s := junitSuite{Name: "farlink run " + r.ID, Time: strconv.FormatFloat(r.length().Seconds(), 'f', 1, 64), Stamp: r.Begun.UTC().Format("2006-01-02T15:04:05")}
 	judge := func(name string, ok bool, message string) {
@@ -246,6 +253,7 @@ func WriteJUnit(out io.Writer, r Run) error {
 	}
 	judge("ended", r.Phase == Stopped, fmt.Sprintf("the run is %s", r.Phase))
 	judge("verdict", r.Verdict.Word != appliance.Invalid, fmt.Sprintf("%s: %s", r.Verdict.Word, r.Verdict.Reason))
+	judge("link emulated all along", len(r.Faults) == 0, strings.Join(r.Faults, "; "))
 	own := r.Down.Causes[EngineReason] + r.Up.Causes[EngineReason]
 	judge("no frame lost by the box", own == 0, fmt.Sprintf("%d frames", own))
 	judge("link unchanged", !r.Changed, "something else was asked of the pair during the run")

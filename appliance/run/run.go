@@ -30,7 +30,8 @@ type Run struct {
 	Links   []appliance.LinkState `json:"links" doc:"The links when it began."`
 	Changed bool                  `json:"changed" doc:"Something else was asked of the pair meanwhile."`
 
-	Verdict appliance.Verdict `json:"verdict" doc:"The worst of the ledger's verdicts during the run."`
+	Verdict appliance.Verdict `json:"verdict" doc:"The worst of the ledger's verdicts during the run; INVALID when the link was not emulated for a while."`
+	Faults  []string          `json:"faults,omitempty" doc:"When the link was not emulated during the run: the engine hung, or was gone." example:"engine hung for 1.2s: 345 frames passed in bypass"`
 	Down    Totals            `json:"down"`
 	Up      Totals            `json:"up"`
 	Marks   []Mark            `json:"marks"`
@@ -66,6 +67,9 @@ type Gap struct {
 	Samples int       `json:"samples" doc:"How many are missing."`
 	Why     string    `json:"why" doc:"What the disk said." example:"no space left on device"`
 }
+
+// faultsMost bounds the faults kept apart; further ones take the last's place.
+const faultsMost = 100
 
 // gapsMost bounds the gaps kept apart; further ones lengthen the last.
 const gapsMost = 100

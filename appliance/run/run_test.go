@@ -157,7 +157,7 @@ func reports(t *testing.T, r Run, samples []Dated) {
 		t.Fatal(err)
 	}
 	var s junitSuite
-	if err := xml.Unmarshal(b.Bytes(), &s); err != nil || s.Tests != 5 || s.Failures != 0 {
+	if err := xml.Unmarshal(b.Bytes(), &s); err != nil || s.Tests != 6 || s.Failures != 0 {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	r.Verdict = appliance.Verdict{Word: appliance.Invalid, Reason: "12 frames"}

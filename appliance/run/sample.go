@@ -28,6 +28,7 @@ type PairSample struct {
 	Down     WaySample          `json:"down"`
 	Up       WaySample          `json:"up"`
 	Lateness float64            `json:"lateness_p99_us" doc:"99th percentile of actual minus intended departure, since the engine started."`
+	Fault    string             `json:"fault,omitempty" doc:"Why the link was not emulated meanwhile."`
 	Readings map[string]float64 `json:"readings,omitempty" doc:"Live figures of the models as way.link.name."`
 }
 
@@ -67,6 +68,7 @@ func Between(old, now appliance.State) Sample {
 			ps.Down = flow(was.Down, p.Figures.Down, seconds)
 			ps.Up = flow(was.Up, p.Figures.Up, seconds)
 		}
+		ps.Fault = faultBetween(i, old, p)
 		read(&ps, p.Readings)
 		s.Pairs = append(s.Pairs, ps)
 	}
@@ -78,6 +80,17 @@ func Between(old, now appliance.State) Sample {
 		s.Paths = append(s.Paths, one)
 	}
 	return s
+}
+
+// faultBetween says why pair i, now p, was not emulated since old, "" if it was.
+func faultBetween(i int, old appliance.State, p appliance.PairState) string {
+	if p.Word == appliance.Fault {
+		return p.Verdict.Reason
+	}
+	if i < len(old.Pairs) && old.Pairs[i].Name == p.Name && p.Engine.Faults > old.Pairs[i].Engine.Faults {
+		return p.Engine.Fault
+	}
+	return ""
 }
 
 // flow is what changed between two counts of one way.

@@ -20,14 +20,52 @@ type tape struct {
 	open []Dated // what the next sample by the second is made of
 	last time.Time
 
+	begun begun
+
 	torn    bool      // the last line of the series has no end
 	unsaved bool      // the document on disk is behind
 	tried   time.Time // when it was last tried to write it
 }
 
+// begun is how the pair was when the run began.
+type begun struct {
+	etag             string
+	started          time.Time // its engine
+	restarts, faults int
+}
+
+func begunOf(p appliance.PairState) begun {
+	return begun{p.ETag, p.Engine.Started, p.Engine.Restarts, p.Engine.Faults}
+}
+
+// changed reports whether something else was asked of the pair since: of the
+// link, or of the proxies, for which an engine is replaced.
+func (b begun) changed(p appliance.PairState) bool {
+	replaced := !b.started.IsZero() && !p.Engine.Started.Equal(b.started) && p.Engine.Restarts == b.restarts
+	return p.ETag != b.etag || replaced
+}
+
+// faulty takes down when the link was not emulated: what the ledger says of
+// the other frames does not matter then. An engine that was replaced begins
+// its ledger anew.
+func (t *tape) faulty(st appliance.PairState) {
+	n := min(st.Engine.Faults-t.begun.faults, faultsMost)
+	if n <= 0 {
+		return
+	}
+	if n > len(t.Faults) {
+		t.Faults = append(t.Faults, "")
+	}
+	t.Faults[len(t.Faults)-1] = st.Engine.Fault
+	t.Verdict = appliance.Verdict{Word: appliance.Invalid, Reason: st.Engine.Fault}
+	if more := len(t.Faults) - 1; more > 0 {
+		t.Verdict.Reason += fmt.Sprintf("; and %d more before", more)
+	}
+}
+
 func (t *tape) copy() Run {
 	r := t.Run
-	r.Marks, r.Events, r.Gaps = slices.Clone(r.Marks), slices.Clone(r.Events), slices.Clone(r.Gaps)
+	r.Marks, r.Events, r.Gaps, r.Faults = slices.Clone(r.Marks), slices.Clone(r.Events), slices.Clone(r.Gaps), slices.Clone(r.Faults)
 	if t.Recording != nil {
 		recording := *t.Recording
 		r.Recording = &recording
@@ -38,7 +76,8 @@ func (t *tape) copy() Run {
 // add takes a sample in; what it returns is news of the disk.
 func (t *tape) add(at time.Time, p PairSample, st appliance.PairState) (news string) {
 	t.judge(st.Verdict)
-	t.Changed = t.Changed || !reflect.DeepEqual(t.Want, st.Want)
+	t.faulty(st)
+	t.Changed = t.Changed || t.begun.changed(st) || !reflect.DeepEqual(t.Want, st.Want)
 	seconds := Every.Seconds()
 	if !t.last.IsZero() {
 		seconds = at.Sub(t.last).Seconds()

@@ -215,6 +215,18 @@ func (e *Engine) Err() error {
 	return e.err
 }
 
+// FellBack returns how many frames met the fallback mode because an engine
+// was gone or hung, from both ports, since the program stands on them: it
+// counts on from one engine to the next, and also while there is none. It is
+// 0 when nothing is pinned.
+func (e *Engine) FellBack() uint64 {
+	in, err := steer.Inspect(steer.Dir(e.config.Pair))
+	if err != nil {
+		return 0
+	}
+	return in.Counts[0].FellBack.Frames + in.Counts[1].FellBack.Frames
+}
+
 // Close ends the engine, by force if it does not answer, and leaves the pair
 // in its fallback mode. Remove takes the rest away.
 func (e *Engine) Close() error {

@@ -188,6 +188,10 @@ export interface EngineState {
   driver?: string
   /** Why the slower, generic XDP is used, where it is. */
   driver_why?: string
+  /** What the last of these was. */
+  fault?: string
+  /** How often frames passed that the links did not shape, or could have: the engine hung or was gone. */
+  faults: number
   /** The box's own latency, measured before the ports were opened. */
   floor?: Floor
   /** Process, 0 while it does not run. */
@@ -523,6 +527,8 @@ export interface PEPState {
 
 export interface PairSample {
   down: WaySample
+  /** Why the link was not emulated meanwhile. */
+  fault?: string
   /** 99th percentile of actual minus intended departure, since the engine started. */
   lateness_p99_us: number
   name: string
@@ -750,6 +756,8 @@ export interface Run {
   down: Totals
   ended?: string
   events: (Event)[]
+  /** When the link was not emulated during the run: the engine hung, or was gone. */
+  faults?: (string)[]
   /** Where samples are missing from the series: the disk did not take them. The totals have them all the same. */
   gaps?: (Gap)[]
   /** Chosen by who began it. */
@@ -764,7 +772,7 @@ export interface Run {
   samples: number
   title?: string
   up: Totals
-  /** The worst of the ledger's verdicts during the run. */
+  /** The worst of the ledger's verdicts during the run; INVALID when the link was not emulated for a while. */
   verdict: Verdict
   /** What was asked of the pair when it began: this repeats the run. */
   want: Want
@@ -805,6 +813,8 @@ export interface SavedPath {
 
 export interface Series {
   down: WaySeries
+  /** Why the link was not emulated, empty where it was; absent when it was all along. */
+  fault?: (string)[]
   lateness_p99_us: (number)[]
   /** Frames lost by way.reason, for the reasons that occurred. */
   lost: Record<string, (number)[]>

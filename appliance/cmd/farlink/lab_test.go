@@ -181,6 +181,7 @@ func TestKilledDaemon(t *testing.T) {
 func TestKilledEngine(t *testing.T) {
 	t.Parallel()
 	l := labUp(t, "--profile", "geo/qirse-sat")
+	ask(t, l, http.MethodPut, "/runs/killed", `{}`)
 	syscall.Kill(state(t, l).Engine.PID, syscall.SIGKILL)
 	eventually(t, 5*time.Second, "a new engine runs", func() bool {
 		s := state(t, l)
@@ -189,12 +190,34 @@ func TestKilledEngine(t *testing.T) {
 	if rtt := least(t, ping(t, l, "10.77.0.2", 3)); rtt < 600 {
 		t.Errorf("round trip through the new engine is %v ms, want 600", rtt)
 	}
+	notEmulated(t, l, "killed", "engine was gone for ")
+}
+
+// notEmulated stops a run and wants it INVALID for the reason, with frames that
+// passed in bypass.
+func notEmulated(t *testing.T, l lab.Lab, id, reason string) {
+	t.Helper()
+	_, body := ask(t, l, http.MethodPut, "/runs/"+id, `{"phase": "stopped"}`)
+	var r struct {
+		Verdict appliance.Verdict
+		Faults  []string
+	}
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		t.Fatal(err)
+	}
+	if v := r.Verdict; v.Word != appliance.Invalid || !strings.HasPrefix(v.Reason, reason) || len(r.Faults) == 0 {
+		t.Errorf("run %s: %+v, faults %q", id, v, r.Faults)
+	}
+	if _, junit := ask(t, l, http.MethodGet, "/runs/"+id+"/report?format=junit", ""); !strings.Contains(junit, reason) {
+		t.Errorf("JUnit of run %s: %s", id, junit)
+	}
 }
 
 func TestHungEngine(t *testing.T) {
 	t.Parallel()
 	l := labUp(t, "--profile", "geo/qirse-sat")
 	least(t, ping(t, l, "10.77.0.2", 1)) // the neighbours know each other
+	ask(t, l, http.MethodPut, "/runs/hung", `{}`)
 	pid := state(t, l).Engine.PID
 	syscall.Kill(pid, syscall.SIGSTOP)
 	time.Sleep(500 * time.Millisecond) // fail_after is 250 ms
@@ -210,6 +233,7 @@ func TestHungEngine(t *testing.T) {
 	if s := state(t, l); s.Engine.PID != pid {
 		t.Error("an engine that came back was ended")
 	}
+	notEmulated(t, l, "hung", "engine hung for ")
 }
 
 // An engine that stays hung is ended, by force since it hears nothing, and
