@@ -43,9 +43,10 @@ func (r *reader) broken(tables ...string) bool {
 }
 
 // follows reports whether a problem of a value may only follow from what
-// could not be read: it is about that value or what stands beside it, or
-// misses what a misspelt key was to say.
-func (r *reader) follows(p Problem) bool {
+// could not be read: it is about that value or what stands beside it, unless
+// it is there always, whatever the value, or misses what a misspelt key was to
+// say.
+func (r *reader) follows(p Problem, always func(Problem) bool) bool {
 	for _, u := range r.unread {
 		beside := document.Parent(u.Path)
 		if document.UnknownKey(u) {
@@ -54,7 +55,13 @@ func (r *reader) follows(p Problem) bool {
 			}
 			continue
 		}
-		if document.Within(p.Path, u.Path) || beside != "" && beside != "down" && beside != "up" && document.Within(p.Path, beside) {
+		if document.Within(p.Path, u.Path) {
+			return true
+		}
+		if r.Stood[u.Path] && always(p) {
+			continue
+		}
+		if beside != "" && beside != "down" && beside != "up" && document.Within(p.Path, beside) {
 			return true
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"farlink/emulator/dama"
@@ -130,11 +131,9 @@ func (p *Profile) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// profile reads and checks the tree of a document; nil if it has errors.
-func (r *reader) profile(t document.Table) *Profile {
-	if t == nil {
-		return nil
-	}
+// tree reads the tree of a document into a profile, and returns what has
+// checked as much of it as could be read.
+func (r *reader) tree(t document.Table) (*Profile, *reader) {
 	p := &Profile{}
 	r.Table("", t, reflect.ValueOf(p).Elem())
 	for i := range p.Timeline {
@@ -143,8 +142,45 @@ func (r *reader) profile(t document.Table) *Profile {
 	c := &reader{unread: r.Problems}
 	c.Places = r.Places
 	c.check(p)
+	return p, c
+}
+
+// standIns are quantities in the place of those that cannot be read: ordinary
+// ones, and large ones.
+var standIns = []map[reflect.Type]int64{
+	{reflect.TypeFor[link.Rate](): int64(8 * link.MegabitPerSecond), reflect.TypeFor[link.Size](): 2e6, reflect.TypeFor[link.Duration](): int64(250 * link.Millisecond)},
+	{reflect.TypeFor[link.Rate](): int64(link.GigabitPerSecond), reflect.TypeFor[link.Size](): 1e9, reflect.TypeFor[link.Duration](): int64(30 * link.Second)},
+}
+
+// whatever returns whether there is a problem whatever the quantities are that
+// could not be read.
+func (r *reader) whatever(t document.Table) func(Problem) bool {
+	var others []*reader
+	for _, in := range standIns {
+		other := &reader{}
+		other.Places, other.StandIn = r.Places, in
+		_, c := other.tree(t)
+		r.Stood = other.Stood
+		others = append(others, c)
+	}
+	return func(p Problem) bool {
+		return !slices.ContainsFunc(others, func(c *reader) bool { return !slices.Contains(c.Problems, p) })
+	}
+}
+
+// profile reads and checks the tree of a document; nil if it has errors.
+func (r *reader) profile(t document.Table) *Profile {
+	if t == nil {
+		return nil
+	}
+	p, c := r.tree(t)
+	var always func(Problem) bool
+	if len(c.unread) > 0 {
+		always = r.whatever(t)
+		c.Stood = r.Stood
+	}
 	for _, problem := range c.Problems {
-		if !c.follows(problem) {
+		if !c.follows(problem, always) {
 			r.Problems = append(r.Problems, problem)
 		}
 	}

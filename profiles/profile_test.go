@@ -74,6 +74,27 @@ cut = "left"
 	}
 }
 
+// What is wrong whatever an unread quantity is stands beside it; what only
+// some values make wrong does not.
+func TestChecksWhateverTheUnread(t *testing.T) {
+	for doc, want := range map[string][]string{
+		"[down.queue]\nrate = \"8Mb\"\n[down.queue.codel]\ntarget = \"5ms\"\n":                {"2 down.queue.rate", "3 down.queue.codel"},
+		"[down.queue]\nrate = \"8Mb\"\nlimit = \"10kB\"\n[down.path]\ndelay = \"250ms\"\n":    {"2 down.queue.rate"},
+		"[down.queue]\nrate = \"8Mb\"\ndiscipline = \"codel\"\n":                              {"2 down.queue.rate"},
+		"[down.queue]\nrate = 8\n[down.queue.pie]\n[up.path]\ndelay = \"2h\"\n":               {"2 down.queue.rate", "3 down.queue.pie", "5 up.path.delay"},
+		"[down.queue]\nratt = \"8Mbit/s\"\n[down.queue.codel]\ntarget = \"5ms\"\n[up]\nx = 1": {"2 down.queue.ratt", "3 down.queue.codel", "6 up.x"},
+	} {
+		_, problems := Parse([]byte(doc))
+		var got []string
+		for _, p := range problems {
+			got = append(got, fmt.Sprint(p.Line, " ", p.Path))
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q, want %q\n%v", doc, got, want, problems)
+		}
+	}
+}
+
 // 250 ms · 1 Gbit/s / 8 = 31.25 MB; 2 MB · 8 / 250 ms = 64 Mbit/s.
 func TestBufferTooSmall(t *testing.T) {
 	doc := `name = "x"

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,6 +103,11 @@ func Fatal(problems []Problem) bool {
 type Reader struct {
 	Problems []Problem
 	Places   map[string]Place // of keys and tables, by path
+	// StandIn is a quantity for each kind that cannot be read (link.Rate,
+	// link.Size, link.Duration); without one the value stays zero. Stood are
+	// the paths of those.
+	StandIn map[reflect.Type]int64
+	Stood   map[string]bool
 }
 
 // Report adds an error at path.

@@ -105,6 +105,7 @@ func (r *Reader) text(path string, from any, into encoding.TextUnmarshaler) {
 	s, ok := from.(string)
 	if !ok {
 		r.Report(path, show(from), "text with a unit, in quotes, such as "+example(into))
+		r.standIn(path, reflect.ValueOf(into).Elem())
 		return
 	}
 	if err := into.UnmarshalText([]byte(s)); err != nil {
@@ -114,7 +115,21 @@ func (r *Reader) text(path string, from any, into encoding.TextUnmarshaler) {
 			want = "a value that reads"
 		}
 		r.Report(path, got, want)
+		r.standIn(path, reflect.ValueOf(into).Elem())
 	}
+}
+
+// standIn gives a quantity that could not be read one that could be meant.
+func (r *Reader) standIn(path string, into reflect.Value) {
+	n, ok := r.StandIn[into.Type()]
+	if !ok {
+		return
+	}
+	into.SetInt(n)
+	if r.Stood == nil {
+		r.Stood = map[string]bool{}
+	}
+	r.Stood[path] = true
 }
 
 func (r *Reader) list(path string, from any, into reflect.Value) {
