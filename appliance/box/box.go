@@ -254,7 +254,9 @@ func (b *Box) Reset(ctx context.Context, by string) error {
 	if b.relays != nil {
 		all = errors.Join(all, b.relays.Boot(appliance.Options{By: by}))
 	}
-	b.bus.Publish(appliance.Event{Kind: appliance.KindReset, By: by, Text: "back to the boot state"})
+	if all == nil {
+		b.bus.Publish(appliance.Event{Kind: appliance.KindReset, By: by, Text: "back to the boot state"})
+	}
 	return all
 }
 

@@ -533,3 +533,27 @@ func TestApplyWithoutRoom(t *testing.T) {
 		})
 	})
 }
+
+// A reset that cannot be kept is not done, and nothing says that it was.
+func TestResetWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		runningIn(t, dir, func(t *testing.T, b *Box, _ *testBench) {
+			apply(t, b, `{"profile": "geo/qirse-sat"}`, appliance.Options{})
+			os.RemoveAll(dir)
+			if err := b.Reset(t.Context(), "ann"); err == nil || !strings.Contains(err.Error(), "state file:") {
+				t.Errorf("%v", err)
+			}
+			s := b.Subscribe(0)
+			defer s.Close()
+			for _, e := range s.Past {
+				if e.Kind == appliance.KindReset {
+					t.Errorf("told: %q", e.Text)
+				}
+			}
+			if w, _, _ := b.Want(""); w.Profile != "geo/qirse-sat" {
+				t.Errorf("%+v", w)
+			}
+		})
+	})
+}
