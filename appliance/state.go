@@ -55,6 +55,8 @@ type PairState struct {
 	PortA string `json:"port_a" doc:"Port on the device side."`
 	PortB string `json:"port_b" doc:"Port on the network side."`
 	Netns string `json:"netns,omitempty" doc:"Network namespace of the ports."`
+	// PortsTaken tells a fault of the engine from one of the ports.
+	PortsTaken bool `json:"-"`
 	// PortWarnings are about what the box cannot mend and must not.
 	PortWarnings []string `json:"port_warnings,omitempty" doc:"What about the ports will harm traffic, and what to do on the hosts: checksums that are left to a card."`
 

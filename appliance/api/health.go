@@ -50,9 +50,14 @@ func ready(st appliance.State) check {
 // readyPair checks one pair: ports before engine, engine before link, link
 // before figures.
 func readyPair(p appliance.PairState) check {
+	stands := p.Word != appliance.Fault && p.Word != appliance.Starting
+	engine := check{Name: "engine", OK: p.Engine.PID != 0 || p.Want.Mode == appliance.Bypass || p.Want.Mode == appliance.CutOff, Detail: "no engine runs"}
+	if !stands {
+		engine.OK, engine.Detail = false, fmt.Sprintf("%s %s", p.Word, p.Why)
+	}
 	steps := []check{
-		{Name: "ports", OK: p.Word != appliance.Fault && p.Word != appliance.Starting, Detail: fmt.Sprintf("%s %s", p.Word, p.Why)},
-		{Name: "engine", OK: p.Engine.PID != 0 || p.Want.Mode == appliance.Bypass || p.Want.Mode == appliance.CutOff, Detail: "no engine runs"},
+		{Name: "ports", OK: stands || p.PortsTaken, Detail: fmt.Sprintf("%s %s", p.Word, p.Why)},
+		engine,
 		{Name: "link", OK: p.Effective, Detail: "not effective: " + p.NotYet},
 		{Name: "figures", OK: p.Verdict.Word != appliance.Invalid, Detail: "verdict INVALID: " + p.Verdict.Reason},
 	}

@@ -81,6 +81,10 @@ func TestReady(t *testing.T) {
 	if fault.OK || steps[0].Detail != "FAULT port a0 is gone" || steps[1].Detail != "depends on ports" || steps[3].Detail != "depends on link" {
 		t.Errorf("%+v", fault)
 	}
+	hangs := ready(appliance.State{Pairs: []appliance.PairState{{Name: "main", Word: appliance.Fault, Why: "engine hangs", PortsTaken: true, Engine: appliance.EngineState{PID: 7}}}})
+	if c := hangs.Checks[0].Checks; hangs.OK || !c[0].OK || c[1].OK || c[1].Detail != "FAULT engine hangs" || c[2].Detail != "depends on engine" {
+		t.Errorf("an engine that hangs: %+v", hangs)
+	}
 	if ready(appliance.State{}).OK {
 		t.Error("a box without pairs is ready")
 	}

@@ -65,6 +65,9 @@ func TestGoneEngineIsInvalid(t *testing.T) {
 		if v := b.State().Pairs[0].Verdict; v.Word != appliance.Invalid || !strings.HasPrefix(v.Reason, "engine was gone") {
 			t.Errorf("while it is gone: %+v", v)
 		}
+		if !b.State().Pairs[0].PortsTaken {
+			t.Error("the ports are not at fault, and still taken")
+		}
 		time.Sleep(firstRetry + 1)
 		synctest.Wait()
 		s := b.State().Pairs[0]

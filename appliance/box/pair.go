@@ -91,8 +91,16 @@ func (p *pair) prepare(ctx context.Context) error {
 	held, err := p.box.ports.Prepare(ctx, p.cfg)
 	if err == nil {
 		p.held = held
+		p.taken(true)
 	}
 	return err
+}
+
+// taken notes whether the ports are test ports.
+func (p *pair) taken(are bool) {
+	p.mu.Lock()
+	p.state.PortsTaken = are
+	p.mu.Unlock()
 }
 
 // run keeps an engine running until ctx ends, then gives the ports back.
@@ -252,6 +260,7 @@ func (p *pair) release() error {
 	}
 	held := p.held
 	p.held = nil
+	p.taken(false)
 	return errors.Join(p.box.engines.Remove(p.box.name, p.cfg), held.Release())
 }
 
