@@ -23,6 +23,15 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "; ")
 }
 
+// Unplaced returns the problems without line and column, for those of a
+// document that nobody wrote: a patch laid over what was.
+func (p Problems) Unplaced() Problems {
+	for i := range p {
+		p[i].Line, p[i].Column = 0, 0
+	}
+	return p
+}
+
 // Stale is the error of an If-Match that is not the version in force.
 type Stale struct{ Got, Now string }
 

@@ -20,6 +20,7 @@ type request struct {
 	head         []string
 	status       int
 	has          []string // in the body
+	not          string   // not in the body
 	kind         string   // of the problem
 }
 
@@ -67,10 +68,10 @@ var requests = []request{
 	{name: "wrong type in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"seed":"x"}`, status: 422, kind: "invalid", has: []string{"body.seed"}},
 	{name: "patch that is no object", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `[1]`, status: 422, kind: "invalid", has: []string{"body"}},
 	{name: "bad JSON", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":`, status: 400, kind: "bad-request", has: []string{"unexpected end"}},
-	{name: "a seed of 65 bits", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear","seed":18446744073709551616}`, status: 422, kind: "invalid", has: []string{"seed: got 18446744073709551616, want a whole number from 0 to 18446744073709551615"}},
+	{name: "a seed of 65 bits", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear","seed":18446744073709551616}`, status: 422, kind: "invalid", has: []string{`"body.seed"`, `"18446744073709551616"`, "want a whole number from 0 to 18446744073709551615"}},
 	{name: "a seed of 65 bits in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"seed":18446744073709551616}`, status: 422, kind: "invalid", has: []string{"body.seed", "18446744073709551616", "0 to 18446744073709551615"}},
 	{name: "a number without end", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":{"down":{"loss":{"probability":1e999}}}}`, status: 400, kind: "bad-request", has: []string{"1e999, want a number"}},
-	{name: "a count without end", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"1s","up":"1s","count":1e99}`, status: 422, kind: "invalid", has: []string{"count: got 1e99, want a whole number"}},
+	{name: "a count without end", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"1s","up":"1s","count":1e99}`, status: 422, kind: "invalid", has: []string{`"body.count"`, `"1e99"`, "want a whole number"}},
 	{name: "no body", token: driveToken, method: "PUT", path: "/api/v1/link", status: 400, kind: "bad-request"},
 	{name: "huge body", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"inline": "` + strings.Repeat("x", gate.BodyMost) + `"}`, status: 413, kind: "too-large"},
 	{name: "wrong media type", token: driveToken, method: "PUT", path: "/api/v1/link", body: "profile=clear", head: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 415, kind: "media-type", has: []string{"--json"}},
@@ -82,6 +83,12 @@ var requests = []request{
 	{name: "flap", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"flap","down":"10ms","up":"10ms","count":3}`, status: 202},
 	{name: "cut of no length", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut"}`, status: 422, kind: "invalid", has: []string{"body.duration"}},
 	{name: "cut of a number", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut","duration":5}`, status: 422, kind: "invalid", has: []string{"body.duration"}},
+	{name: "cut of a wrong unit", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"cut","duration":"5parsec"}`, status: 422, kind: "invalid", has: []string{`"location":"body.duration"`, `5parsec`}, not: `\"kind\"`},
+	{name: "a lease of a wrong unit", token: driveToken, method: "PUT", path: "/api/v1/lease", body: `{"purpose":"x","ttl":"5parsec"}`, status: 422, kind: "invalid", has: []string{`"location":"body.ttl"`, `5parsec`}, not: `purpose`},
+	{name: "a key twice", token: driveToken, method: "PUT", path: "/api/v1/link", body: `{"profile":"clear","profile":"clear"}`, status: 400, kind: "bad-request", has: []string{`"location":"body.profile"`, "this key twice"}},
+	{name: "a key twice in a patch", token: driveToken, method: "PATCH", path: "/api/v1/link", body: `{"overrides":{"down":{},"down":{}}}`, status: 400, kind: "bad-request", has: []string{`"location":"body.overrides.down"`, "this key twice"}},
+	{name: "a key twice for the proxies", token: driveToken, method: "PUT", path: "/api/v1/pep", body: `{"near":true,"near":false}`, status: 422, kind: "invalid", has: []string{"body.near", "this key twice"}},
+	{name: "a wrong patch of the proxies", token: driveToken, method: "PATCH", path: "/api/v1/pep", body: `{"near":7}`, status: 422, kind: "invalid", has: []string{`"location":"body.near"`}},
 	{name: "unknown event", token: driveToken, method: "POST", path: "/api/v1/link/events", body: `{"kind":"burn"}`, status: 422, kind: "invalid", has: []string{"body.kind"}},
 
 	{name: "lease", token: driveToken, method: "PUT", path: "/api/v1/lease", body: `{"purpose":"test","ttl":"1m"}`, status: 200, has: []string{`"holder":"driver"`}},
@@ -141,6 +148,9 @@ func TestRequests(t *testing.T) {
 			if !strings.Contains(check.body, part) {
 				t.Errorf("%s: want %s in %.600s", r.name, part, check.body)
 			}
+		}
+		if r.not != "" && strings.Contains(check.body, r.not) {
+			t.Errorf("%s: want no %s in %.600s", r.name, r.not, check.body)
 		}
 		if r.status >= 400 {
 			checkProblem(t, r, check)

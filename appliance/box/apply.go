@@ -144,5 +144,6 @@ func patched[W any](want W, doc []byte, parse func([]byte) (W, appliance.Problem
 	if len(bad) > 0 {
 		return want, bad
 	}
-	return parse(merged)
+	want, wrong := parse(merged)
+	return want, wrong.Unplaced()
 }

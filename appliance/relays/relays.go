@@ -239,9 +239,9 @@ func (m *Relays) Patch(patch []byte, o appliance.Options) (appliance.MultipathSt
 	if len(bad) > 0 {
 		return appliance.MultipathState{}, appliance.Problems(bad)
 	}
-	want, bad := appliance.ParseMultipath(doc)
-	if len(bad) > 0 {
-		return appliance.MultipathState{}, appliance.Problems(bad)
+	want, wrong := appliance.ParseMultipath(doc)
+	if len(wrong) > 0 {
+		return appliance.MultipathState{}, wrong.Unplaced()
 	}
 	if o.IfMatch == "" {
 		o.IfMatch = now.ETag // another's change meanwhile must not be lost

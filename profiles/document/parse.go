@@ -90,6 +90,10 @@ func (r *Reader) AnyJSON(doc []byte) any {
 		r.Problems = append(r.Problems, Problem{Place: placeAt(doc, end), Got: strconv.Quote(err.Error()), Want: "a JSON document"})
 		return nil
 	}
+	if p, twice := repeated(doc); twice {
+		r.Problems = append(r.Problems, p)
+		return nil
+	}
 	return plain(v)
 }
 

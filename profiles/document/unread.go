@@ -11,14 +11,24 @@ import (
 )
 
 // Unmarshal is json.Unmarshal whose errors are in the words of documents:
-// line, path, what stands there and what is wanted.
+// line, path, what stands there and what is wanted. A key that is given twice
+// is an error.
 func Unmarshal(doc []byte, into any) error {
 	err := json.Unmarshal(doc, into)
 	if err == nil {
+		if p, twice := repeated(doc); twice {
+			return errors.New(p.String())
+		}
 		return nil
 	}
 	if p, ok := Unread(doc, err); ok {
 		return errors.New(p.String())
+	}
+	var tree any
+	if json.Unmarshal(doc, &tree) == nil {
+		if p, found := misfit("", tree, reflect.TypeOf(into)); found {
+			return errors.New(p.String())
+		}
 	}
 	return err
 }

@@ -35,7 +35,9 @@ func TestUnmarshalSaysWhatIsWanted(t *testing.T) {
 		`{"list": {}}`:                   "1:10: list: got object, want a list",
 		`{"table": {"port": 65536}}`:     "1:24: table.port: got 65536, want a whole number from 0 to 65535, in plain digits",
 		"{\n\n\"table\": []}":            "3:10: table: got array, want an object",
-		`{"own": "x"}`:                   "no good",
+		`{"own": "x"}`:                   `own: got "x", want no good`,
+		`{"seed": 1, "seed": 2}`:         "1:18: seed: got this key twice, want each key of an object once",
+		`{"table": {"port":1,"port":1}}`: "1:26: table.port: got this key twice, want each key of an object once",
 		"{\n\"seed\": 1\n":               "3:1: got unexpected end of JSON input, want a JSON document",
 		"{\"seed\": 1}\nx":               "2:1: got invalid character 'x' after top-level value, want a JSON document",
 	} {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -182,10 +183,26 @@ func finish(log *slog.Logger, ctx huma.Context, v any) (any, error) {
 	}
 	for _, e := range p.Errors {
 		if e != nil {
+			locate(e)
 			e.Value = short(e.Value)
 		}
 	}
 	return p, nil
+}
+
+// worded is a problem of a document as text, which is all that huma hands on
+// of what kept a body from being read: place, path, got, want.
+var worded = regexp.MustCompile(`^(?:\d+:\d+: )?([^\s:"]+): got (.+), want (.+)$`)
+
+// locate gives what kept a body from being read its place in the body, and its
+// value instead of the whole body.
+func locate(e *huma.ErrorDetail) {
+	if e.Location != "body" {
+		return
+	}
+	if m := worded.FindStringSubmatch(e.Message); m != nil {
+		e.Location, e.Value, e.Message = "body."+m[1], m[2], "want "+m[3]
+	}
 }
 
 func short(v any) any {
