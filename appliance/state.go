@@ -41,6 +41,7 @@ type State struct {
 	Started time.Time   `json:"started" doc:"When the daemon started."`
 	Now     time.Time   `json:"now" doc:"When this was taken."`
 	Pairs   []PairState `json:"pairs" doc:"The pairs of test ports, in the order of the configuration."`
+	Storage string      `json:"storage,omitempty" doc:"Why the state directory cannot be written; changes are refused then."`
 	// Paths of the box's bundle, where it has one.
 	Paths []bundle.PathState `json:"paths,omitempty" doc:"The paths that are held together, where the box has some: /multipath says what they carry."`
 }

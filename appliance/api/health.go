@@ -39,6 +39,10 @@ func ready(st appliance.State) check {
 	if len(st.Pairs) == 0 {
 		root.OK, root.Detail = false, "no pair of ports is configured"
 	}
+	if st.Storage != "" {
+		root.OK = false
+		root.Checks = append(root.Checks, check{Name: "state directory", Detail: st.Storage})
+	}
 	for _, p := range st.Pairs {
 		c := readyPair(p)
 		root.OK = root.OK && c.OK

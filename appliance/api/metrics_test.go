@@ -85,6 +85,10 @@ func TestReady(t *testing.T) {
 	if c := hangs.Checks[0].Checks; hangs.OK || !c[0].OK || c[1].OK || c[1].Detail != "FAULT engine hangs" || c[2].Detail != "depends on engine" {
 		t.Errorf("an engine that hangs: %+v", hangs)
 	}
+	full := ready(appliance.State{Storage: "no space left on device", Pairs: []appliance.PairState{{Name: "main", Word: appliance.Emulating}}})
+	if full.OK || full.Checks[0].Detail != "no space left on device" {
+		t.Errorf("a state that cannot be written: %+v", full)
+	}
 	if ready(appliance.State{}).OK {
 		t.Error("a box without pairs is ready")
 	}

@@ -80,6 +80,7 @@ func (b *Box) Run(ctx context.Context) error {
 	if b.relays != nil {
 		group.Go(func() error { return b.relays.Run(inner) })
 	}
+	group.Go(func() error { return b.tend(inner) })
 	group.Go(func() error {
 		for {
 			select {
@@ -159,7 +160,7 @@ func (b *Box) all() []*pair {
 
 // State is the state of the whole box.
 func (b *Box) State() appliance.State {
-	s := appliance.State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now()}
+	s := appliance.State{Name: b.name, Version: b.version, Started: b.started, Now: time.Now(), Storage: b.storage()}
 	for _, p := range b.all() {
 		s.Pairs = append(s.Pairs, p.snapshot())
 	}

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,5 +86,42 @@ func TestBypassAskedForIsNoFault(t *testing.T) {
 		if s := b.State().Pairs[0]; s.Engine.Faults != 0 || s.Verdict.Word != appliance.Valid || s.ETag != "v2" {
 			t.Errorf("%+v", s)
 		}
+	})
+}
+
+// A state that cannot be written is told, in events and in the state, until it
+// can be again.
+func TestStateCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		runningIn(t, dir, func(t *testing.T, b *Box, _ *testBench) {
+			os.RemoveAll(dir)
+			w := appliance.Want{Link: appliance.Link{Profile: "geo/qirse-sat"}}
+			if _, err := b.Apply(t.Context(), "", w, appliance.Options{}); err == nil {
+				t.Error("applied")
+			}
+			if b.State().Storage == "" {
+				t.Error("the state says nothing")
+			}
+			time.Sleep(storing + 1)
+			synctest.Wait()
+			os.Mkdir(dir, 0o755)
+			time.Sleep(storing + 1)
+			synctest.Wait()
+			if s := b.State().Storage; s != "" {
+				t.Errorf("afterwards: %s", s)
+			}
+			s := b.Subscribe(0)
+			defer s.Close()
+			var texts []string
+			for _, e := range s.Past {
+				if e.Kind == appliance.KindStorage {
+					texts = append(texts, e.Text)
+				}
+			}
+			if len(texts) != 2 || !strings.HasPrefix(texts[0], "the state cannot be written") || texts[1] != "the state can be written again" {
+				t.Errorf("%q", texts)
+			}
+		})
 	})
 }

@@ -120,8 +120,12 @@ func (h *heldPorts) take(k Ports, p appliance.PairConfig) error {
 			h.undo = append(h.undo, s)
 		}
 	}
-	if err := k.Store.Save(h.file, portsFile{boot, h.undo}); err != nil {
-		return err
+	if before.Boot != boot || !slices.Equal(before.Steps, h.undo) {
+		// A full disk is no reason to leave the wire dead: the store tells of
+		// it, and this process undoes the steps all the same.
+		if err := k.Store.Save(h.file, portsFile{boot, h.undo}); err != nil && !store.Full(err) {
+			return err
+		}
 	}
 	return h.ns.Apply(steps)
 }

@@ -77,9 +77,7 @@ func Open(dir string, now func() time.Time) (*Keeper, error) {
 			if t.Recording != nil {
 				k.interrupted(t)
 			}
-			if err := k.save(t); err != nil {
-				return nil, err
-			}
+			_ = k.save(t) // a full disk does not keep the box from starting; Add tries again
 		}
 		k.runs[t.ID] = t
 	}

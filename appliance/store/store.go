@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -18,14 +19,46 @@ import (
 // Store is the state directory: JSON that people can read and, while the
 // daemon is down, edit. A file is either the old one or the new one, never
 // half of it, whenever the power goes.
-type Store struct{ dir string }
+type Store struct {
+	dir string
+
+	mu    sync.Mutex
+	fault error // of the last write; nil when it went well
+}
+
+// Fault says why the last write failed, nil when it did not.
+func (s *Store) Fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
+// Try writes a file and removes it, to see whether the directory takes files.
+func (s *Store) Try() error {
+	const name = ".new-try"
+	err := s.write(s.Path(name), make([]byte, 4096), 0o600)
+	return errors.Join(err, s.Remove(name))
+}
+
+// Full reports whether a disk takes no more: it is full, or only to be read.
+func Full(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EROFS)
+}
+
+// noted remembers how a write went.
+func (s *Store) noted(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = err
+	return err
+}
 
 // Open makes the directory if it is not there.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	return &Store{dir}, nil
+	return &Store{dir: dir}, nil
 }
 
 // Lock takes the directory for this process until unlock or its end, however
@@ -74,6 +107,10 @@ func (s *Store) Save(name string, v any) error {
 }
 
 func (s *Store) write(path string, b []byte, mode fs.FileMode) error {
+	return s.noted(s.replace(path, b, mode))
+}
+
+func (s *Store) replace(path string, b []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(s.dir, ".new-*")
 	if err != nil {
 		return err
@@ -100,7 +137,7 @@ func syncDir(dir string) error {
 
 // Write writes a file anywhere beneath the directory, as Save does.
 func (s *Store) Write(path string, content []byte) error {
-	return (&Store{filepath.Dir(path)}).write(path, content, 0o644)
+	return (&Store{dir: filepath.Dir(path)}).write(path, content, 0o644)
 }
 
 // Remove removes the file called name, if it is there.

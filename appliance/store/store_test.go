@@ -1,10 +1,13 @@
 package store
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestStoreReplacesWhole(t *testing.T) {
@@ -78,4 +81,27 @@ func TestStoreLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
+}
+
+// A write that fails is remembered until one goes well.
+func TestFaultIsRemembered(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.RemoveAll(dir)
+	if s.Save("x.json", 1) == nil || s.Fault() == nil || s.Try() == nil {
+		t.Error("a directory that is gone takes files")
+	}
+	os.Mkdir(dir, 0o755)
+	if err := s.Try(); err != nil || s.Fault() != nil {
+		t.Errorf("%v, %v", err, s.Fault())
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left %v", left)
+	}
+	if !Full(fmt.Errorf("x: %w", unix.ENOSPC)) || Full(os.ErrNotExist) {
+		t.Error("what is full")
+	}
 }

@@ -898,6 +898,8 @@ export interface Status {
   runs: (RunBrief)[]
   /** When the daemon started. */
   started: string
+  /** Why the state directory cannot be written; changes are refused then. */
+  storage?: string
   /** Version of the program. */
   version: string
 }

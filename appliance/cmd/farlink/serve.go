@@ -147,7 +147,9 @@ func (d *daemon) accept(tokens []appliance.TokenConfig) error {
 // run runs box and API side by side; the first to fail ends the others.
 func (d *daemon) run(ctx context.Context) error {
 	where := store.Daemon{PID: os.Getpid(), API: d.door.Look().API}
-	if err := d.store.Save(store.DaemonFile, where); err != nil {
+	if err := d.store.Save(store.DaemonFile, where); store.Full(err) {
+		d.log.Error("state cannot be written; the box runs with what was stored", "error", err)
+	} else if err != nil {
 		return errors.Join(err, d.door.Close(), d.box.Close())
 	}
 	d.log.Info("farlink runs", "version", version, "box", d.config.Name, "api", where.API)

@@ -89,6 +89,9 @@ func watchStatus(ctx context.Context, box *client.Client, w io.Writer, asJSON bo
 func printStatus(w io.Writer, s, before appliance.State) error {
 	t := table(w)
 	fmt.Fprintf(t, "box\t%s, farlink %s, up %v\n", s.Name, s.Version, s.Now.Sub(s.Started).Round(time.Second))
+	if s.Storage != "" {
+		fmt.Fprintf(t, "state\tcannot be written, changes are refused: %s\n", s.Storage)
+	}
 	for _, p := range s.Pairs {
 		fmt.Fprintf(t, "\npair %s\t%s since %s", p.Name, p.Word, clock(p.Since, s.Now))
 		if p.Why != "" {
