@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -112,20 +113,39 @@ func inherit(f *os.File, old fs.FileInfo) error {
 	return f.Chmod(old.Mode().Perm())
 }
 
-// removeOnSignal removes a file that is not whole yet when the program is
-// told to end, and ends it; the function it returns calls that off.
+// unfinished are the files that are not whole yet.
+var unfinished = struct {
+	sync.Mutex
+	names map[string]bool
+}{names: map[string]bool{}}
+
+// removeOnSignal removes a file that is not whole yet, and all others, when
+// the program is told to end, and ends it; the function it returns calls that
+// off.
 func removeOnSignal(name string) (off func()) {
+	unfinished.Lock()
+	unfinished.names[name] = true
+	unfinished.Unlock()
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		select {
 		case <-done:
 		case <-signals:
-			os.Remove(name)
+			unfinished.Lock() // for good: nobody else ends the program before all are gone
+			for name := range unfinished.names {
+				os.Remove(name)
+			}
 			os.Exit(failed)
 		}
 	}()
-	return func() { signal.Stop(signals); close(done) }
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		unfinished.Lock()
+		delete(unfinished.names, name)
+		unfinished.Unlock()
+	}
 }
 
 // apart refuses to write a file that is read, by whatever name, or one file

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // No command writes a file that it reads, by whatever name, nor one file
@@ -140,5 +141,40 @@ func TestFigureIsSVGOrPNG(t *testing.T) {
 	}
 	if there, err := os.ReadDir(dir); err != nil || len(there) != 0 {
 		t.Errorf("%v, %v: want nothing", there, err)
+	}
+}
+
+// Who ends the program while it writes finds the older files, and no others.
+func TestInterruptedOutput(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out.pcapng")
+	if err := os.WriteFile(out, []byte("older"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := another("replay", "--profile", "clear", "--way", "up", "--record", filepath.Join(dir, "day.csv"), "--out", out, "-")
+	if _, err := c.StdinPipe(); err != nil { // which says nothing
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		there, err := os.ReadDir(dir)
+		if err != nil || time.Since(begun) > 10*time.Second {
+			t.Fatalf("%v, %v: want three files", there, err)
+		}
+		if len(there) == 3 { // the older one, and two beside
+			break
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // from the file to its watch
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err == nil {
+		t.Error("interrupted, and all well")
+	}
+	if there, err := os.ReadDir(dir); err != nil || len(there) != 1 || contents(t, out) != "older" {
+		t.Errorf("%v, %v: want the older file", there, err)
 	}
 }
