@@ -108,6 +108,7 @@ var bundleChanges = []struct {
 	{"PATCH", "?dry_run=true", `{"scheduler":"ecf"}`, 200, "ecf", bundle.Lab, "blest"},
 	{"PATCH", "", `{"scheduler":"best","window":"1B","paths":{"lte/lgu":{}},"rules":[{"path":"x"}]}`, 422, "4 problems", bundle.Lab, "blest"},
 	{"PATCH", "", `{"schedule":"ecf"}`, 422, "scheduler", bundle.Lab, "blest"},
+	{"PATCH", "", `{"window":7}`, 422, `"location":"body.window"`, bundle.Lab, "blest"},
 	{"PUT", "", `{"mode":"wire","paths":{"lte/skt":{"congestion":"cubic","backup":true}},"rules":[{"protocol":"udp","port":443,"path":"lte/kt"}]}`, 200, "linux-default", bundle.Wire, ""},
 	{"PATCH", "", `{"congestion":"lia"}`, 422, "bbr", bundle.Wire, ""},
 	{"PUT", "", `{`, 422, "", bundle.Wire, ""},
