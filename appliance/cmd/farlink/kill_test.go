@@ -2,6 +2,8 @@ package main
 
 import (
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -115,4 +117,41 @@ func portPicture(t *testing.T, l lab.Lab) string {
 		ip -n NS-box -d -o link show $p 2>/dev/null; ip netns exec NS-box ethtool -k $p; ip netns exec NS-box ethtool -l $p
 		ip netns exec NS-box cat /proc/sys/net/ipv6/conf/$p/disable_ipv6; done
 		ls /sys/fs/bpf/farlink | grep lab-NS || true; ls /run/farlink/labs/NS/state`, "NS", l.Name))
+}
+
+// A daemon that was killed while the disk filled up starts with what is
+// stored, says so, and refuses what it could not keep.
+func TestStartWithFullDisk(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	l := labUp(t, "--profile", "geo/qirse-sat", "--api", free.Addr().String()) // the same after the start
+	dir := lab.Root + "/" + l.Name + "/state"
+	syscall.Kill(l.PID, syscall.SIGKILL)
+	eventually(t, 10*time.Second, "the daemon ends", func() bool { return ended(l.PID) })
+	sh(t, strings.ReplaceAll(`cp -a DIR DIR.was; mount -t tmpfs -o size=256k none DIR; cp -a DIR.was/. DIR; rm -r DIR.was
+		dd if=/dev/zero of=DIR/fill bs=4k 2>/dev/null || true`, "DIR", dir))
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	c := serveLab(t, l)
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	eventually(t, 10*time.Second, "the API answers", func() bool {
+		a, err := http.Get(l.API + "/healthz")
+		if err == nil {
+			a.Body.Close()
+		}
+		return err == nil
+	})
+	eventually(t, 10*time.Second, "the link stands", func() bool { return state(t, l).Word == appliance.Emulating })
+	if _, body := ask(t, l, http.MethodGet, "/status", ""); !strings.Contains(body, `"storage":"write `) {
+		t.Errorf("status says nothing: %s", body)
+	}
+	if status, body := ask(t, l, http.MethodPut, "/link", `{"profile": "clear"}`); status != http.StatusInsufficientStorage {
+		t.Errorf("PUT: %d %s", status, body)
+	}
+	if p := state(t, l).Want.Profile; p != "geo/qirse-sat" {
+		t.Errorf("want is %s", p)
+	}
 }
