@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"farlink/appliance"
+	"farlink/appliance/client"
 	"farlink/pep/bundle"
 )
 
@@ -150,16 +152,8 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 			if err != nil {
 				return err
 			}
-			var s appliance.MultipathState
-			if len(m.backups) > 0 { // the others are to be none any more
-				if err := box.Call(c.Context(), http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
-					return err
-				}
-				if err := m.spare(patch, s.Paths); err != nil {
-					return err
-				}
-			}
-			if err := box.Call(c.Context(), http.MethodPatch, "/multipath", patch, &s); err != nil {
+			s, err := m.ask(c.Context(), box, patch)
+			if err != nil {
 				return err
 			}
 			if asJSON {
@@ -179,6 +173,21 @@ relay, which is not MPTCP. What no flag names stays. Rules are set over the API
 	f.StringArrayVar(&m.paths, "path", nil, "PATH=CONTROL: a congestion control for one path; nothing behind = takes it back")
 	f.StringSliceVar(&m.backups, "backup", nil, `paths that carry only while no other is up, in place of those so far; "none" for no path`)
 	return c
+}
+
+// ask has the box take the patch. Which paths are no backup any more only the
+// box's own list of them says.
+func (m *multipathChange) ask(ctx context.Context, box *client.Client, patch map[string]any) (s appliance.MultipathState, err error) {
+	if len(m.backups) > 0 {
+		if err := box.Call(ctx, http.MethodGet, "/multipath?limit=1", nil, &s); err != nil {
+			return s, err
+		}
+		if err := m.spare(patch, s.Paths); err != nil {
+			return s, err
+		}
+	}
+	err = box.Call(ctx, http.MethodPatch, "/multipath", patch, &s)
+	return s, err
 }
 
 // patch is the merge patch that the flags ask for.

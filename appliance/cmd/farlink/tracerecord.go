@@ -58,17 +58,14 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 			if err != nil {
 				return err
 			}
-			if err := toFile(c.OutOrStdout(), out, tape.Record); err != nil {
+			if err := writeTape(c.OutOrStdout(), tape, out, came); err != nil {
 				return err
-			}
-			if came != "" {
-				err = toFile(c.OutOrStdout(), came, tape.Arrivals)
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "%d packets, %d left out\n", tape.Packets(), tape.LeftOut)
 			if tape.Torn {
 				fmt.Fprintln(c.ErrOrStderr(), "the capture ends within a packet: whoever wrote it was cut off")
 			}
-			return err
+			return nil
 		},
 	}
 	box.flags(c)
@@ -78,6 +75,14 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 	c.Flags().StringVar(&out, "out", "", `recording to write ("-" is standard output)`)
 	c.Flags().StringVar(&came, "came", "", "capture to write: the packets as they came")
 	return c
+}
+
+// writeTape writes the recording, and the packets as they came where asked.
+func writeTape(stdout io.Writer, tape *recording.Tape, out, came string) error {
+	if err := toFile(stdout, out, tape.Record); err != nil || came == "" {
+		return err
+	}
+	return toFile(stdout, came, tape.Arrivals)
 }
 
 // taped opens a capture, or the channel of a run.
