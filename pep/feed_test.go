@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/pep/congestion"
 )
 
@@ -69,7 +70,7 @@ func TestOracle(t *testing.T) {
 // or its round trip, splits.
 func TestShortLink(t *testing.T) {
 	pin := filepath.Join("/sys/fs/bpf", fmt.Sprintf("farlink-test-%x", rand.Uint64()))
-	needsRoot(t)
+	need.Root(t)
 	feed, err := congestion.CreateFeed(pin)
 	if err != nil {
 		t.Fatal(err)

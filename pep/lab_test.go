@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/pep/intercept"
 )
@@ -39,17 +40,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func needsRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("needs root")
-	}
-	t.Skip("needs root")
-}
-
 // rig is a lab with a proxy between its ends.
 type rig struct {
 	*netlab.Lab
@@ -66,7 +56,7 @@ func newRig(t *testing.T, c Config) *rig { return newRigOf(t, c, Place{}) }
 // newRigOf is one whose proxy works like at.
 func newRigOf(t *testing.T, c Config, at Place) *rig {
 	t.Helper()
-	needsRoot(t)
+	need.Root(t)
 	name := fmt.Sprintf("pp%x", rand.Uint32N(1<<24))
 	lab, err := netlab.New(name, netlab.Options{})
 	if err != nil {

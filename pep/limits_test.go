@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/pep/congestion"
 )
 
@@ -60,7 +61,7 @@ func TestOverLimit(t *testing.T) {
 // TestSpacing: 20 Mbit/s of frames of 1514 bytes are 20·1448/1514 = 19.128
 // Mbit/s of payload.
 func TestSpacing(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	feed, err := congestion.NewFeed()
 	if err != nil {
 		t.Fatal(err)

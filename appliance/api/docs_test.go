@@ -9,16 +9,12 @@ import (
 	"testing"
 
 	"farlink/appliance/api/problem"
+	"farlink/emulator/need"
 )
 
 // TestExamples replays the examples of docs/api.md, in order, on one box.
 func TestExamples(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no curl in CI")
-		}
-		t.Skip("no curl here")
-	}
+	need.Program(t, "curl")
 	doc, err := os.ReadFile("../../docs/api.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"farlink/appliance"
 	"farlink/appliance/api/gate"
 	"farlink/appliance/door"
+	"farlink/emulator/need"
 	"farlink/ui/chromium"
 )
 
@@ -208,10 +210,7 @@ func npmDir(t *testing.T, pkgs ...string) string {
 	c := exec.Command("npm", append([]string{"install", "--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", dir}, pkgs...)...)
 	if out, err := c.CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("npm in CI: %v: %s", err, out)
-		}
-		t.Skipf("npm does not fetch %v here: %v: %s", pkgs, err, out)
+		need.That(t, false, fmt.Sprintf("npm to fetch %v: %v: %s", pkgs, err, out))
 	}
 	return dir
 }

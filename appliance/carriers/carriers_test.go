@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"farlink/appliance/machine"
+	"farlink/emulator/need"
 	"farlink/emulator/wire"
 	"farlink/pep/multipath"
 )
@@ -28,12 +29,7 @@ func TestMain(m *testing.M) {
 
 func up(t *testing.T, c multipath.Config, names ...string) *Lab {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root for namespaces")
-	}
+	need.Root(t)
 	l, err := Up(context.Background(), Options{Name: fmt.Sprintf("mp%x", rand.Uint32N(1<<24)), Profiles: names, Seed: 1, Config: c})
 	if err != nil {
 		t.Fatal(err)

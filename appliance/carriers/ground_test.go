@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netspace"
 	"farlink/emulator/wire"
 	"farlink/pep/bundle"
@@ -33,12 +33,7 @@ type land struct {
 
 func settle(t *testing.T, names ...string) *land {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root for namespaces")
-	}
+	need.Root(t)
 	l := &land{profiles: names, seen: make(chan string, 100)}
 	var carriers []Carried
 	for i, name := range names {

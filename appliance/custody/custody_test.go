@@ -12,6 +12,7 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netspace"
 )
 
@@ -32,12 +33,7 @@ func TestMain(m *testing.M) {
 // daemon that is given it finds it by that name again, though the mount has
 // gone and left a plain file.
 func TestNamespaceOutlivesItsName(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	name := fmt.Sprintf("cu%x", rand.Uint32N(1<<24))
 	at := filepath.Join(names, name)
 	if err := netspace.Make(name); err != nil {

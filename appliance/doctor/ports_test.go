@@ -9,6 +9,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/ports"
+	"farlink/emulator/need"
 )
 
 func sh(t *testing.T, script string) {
@@ -21,12 +22,7 @@ func sh(t *testing.T, script string) {
 // What is said of veths follows their peers: XDP by whether they poll,
 // checksums by who finishes them.
 func TestPortsOfVeths(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("not root")
-		}
-		t.Skip("not root")
-	}
+	need.Root(t)
 	ns := fmt.Sprintf("fld%d", os.Getpid())
 	sh(t, "ip netns add "+ns)
 	t.Cleanup(func() { sh(t, "ip netns del "+ns) })

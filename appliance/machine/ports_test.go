@@ -9,17 +9,13 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/store"
+	"farlink/emulator/need"
 )
 
 // What a plan says of ports is what taking them would: those of a daemon that
 // runs are in use, and free again after it; looking takes nothing.
 func TestPlanOfPortsInUse(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("not root")
-		}
-		t.Skip("not root")
-	}
+	need.Root(t)
 	ns := fmt.Sprintf("flm%d", os.Getpid())
 	script := fmt.Sprintf("ip netns add %[1]s; ip -n %[1]s link add pa type veth peer name ha; ip -n %[1]s link add pb type veth peer name hb", ns)
 	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {

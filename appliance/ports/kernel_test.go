@@ -10,18 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// needRoot skips a test that cannot run here, and fails it in CI.
-func needRoot(t *testing.T) {
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("not root")
-	}
-	t.Skip("not root")
-}
+	"farlink/emulator/need"
+)
 
 func sh(t *testing.T, script string) string {
 	t.Helper()
@@ -34,7 +25,7 @@ func sh(t *testing.T, script string) string {
 
 // bench makes a namespace with two veths whose far ends are in it too.
 func bench(t *testing.T) *Namespace {
-	needRoot(t)
+	need.Root(t)
 	name := fmt.Sprintf("flp%d-%x", os.Getpid(), rand.Uint32())
 	sh(t, "ip netns add "+name)
 	t.Cleanup(func() { sh(t, "ip netns del "+name) })

@@ -17,6 +17,7 @@ import (
 	"farlink/appliance/machine"
 	"farlink/appliance/split"
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire"
 	"farlink/pep"
@@ -52,12 +53,7 @@ type rig struct {
 
 func newRig(t *testing.T, sides split.Sides, c pep.Config, profile string) *rig {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	name := fmt.Sprintf("sp%x", rand.Uint32N(1<<24))
 	lab, err := netlab.New(name, netlab.Options{})
 	if err != nil {

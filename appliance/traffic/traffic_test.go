@@ -3,24 +3,19 @@ package traffic
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 )
 
 // wire makes two hosts with a bridge between them, and nothing else.
 func wire(t *testing.T) Hosts {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("not root")
-		}
-		t.Skip("not root")
-	}
+	need.Root(t)
 	l, err := netlab.New(fmt.Sprintf("f%x", rand.Uint32()), netlab.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,23 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netspace"
 )
 
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("needs root: CI must have it")
-	}
-	t.Skip("needs root for namespaces")
-}
-
 func lab(t *testing.T, o Options) *Lab {
 	t.Helper()
-	needRoot(t)
+	need.Root(t)
 	l, err := New(fmt.Sprintf("n%x%x", os.Getpid()&0xffff, rand.N(0xfff)), o)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +106,7 @@ func TestTapKeepsTheTag(t *testing.T) {
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	state := func() string {
 		out, err := exec.Command("sh", "-c", "ip -o link | cut -d: -f2; ls /run/netns 2>/dev/null | grep ^gone").CombinedOutput()
 		if err != nil && len(out) == 0 {

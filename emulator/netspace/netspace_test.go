@@ -9,17 +9,14 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netns"
+
+	"farlink/emulator/need"
 )
 
 // TestDo: code finds itself in the namespace that was made, with its loopback
 // alone, and no goroutine is left there.
 func TestDo(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root")
-	}
+	need.Root(t)
 	name := fmt.Sprintf("ns%x", rand.Uint32N(1<<24))
 	if err := Make(name); err != nil {
 		t.Fatal(err)

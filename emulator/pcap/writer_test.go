@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"farlink/emulator/need"
 )
 
 // TestEmptySection is vector PN-1 of the link sheet.
@@ -118,13 +120,7 @@ func TestRefused(t *testing.T) {
 
 // TestTshark: an independent reader agrees on every field.
 func TestTshark(t *testing.T) {
-	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no tshark in CI")
-		}
-		t.Skip("tshark is not installed")
-	}
+	tshark := need.Program(t, "tshark")
 	name := filepath.Join(t.TempDir(), "x.pcapng")
 	f, err := os.Create(name)
 	if err != nil {

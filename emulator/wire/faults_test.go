@@ -11,6 +11,7 @@ import (
 
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
 )
@@ -276,7 +277,7 @@ func ip(t *testing.T, netns string, args ...string) {
 
 // A user without privileges hears what is missing.
 func TestNoPrivilege(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	binary, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
 )
@@ -56,7 +57,7 @@ func listed(t *testing.T, dir string) (names []string) {
 // The next engine of a pair takes over what the one before found, and one
 // whose program is to sit otherwise measures anew.
 func TestFloorIsRemembered(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	known := Floor{Attached: steer.Generic, Frames: 7, P50: 42}
 	if f := floorOf(Config{Before: &Report{Floor: known}}, steer.Generic); f != known {
 		t.Errorf("%+v, want what is known", f)
@@ -77,7 +78,7 @@ func TestFloorSaysWhyNot(t *testing.T) {
 	if err := f.take(new(ledger.Book), 0, nil); err == nil || !strings.Contains(err.Error(), "0 of 100 frames") {
 		t.Errorf("%v", err)
 	}
-	needRoot(t)
+	need.Root(t)
 	cmd := exec.Command("setpriv", "--bounding-set", "-sys_admin", "/proc/self/exe")
 	self, err := os.Executable()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/emulator/wire/steer"
 )
@@ -152,17 +153,6 @@ func (p *plain) Probes(w link.Way, _ link.Time, yield func(link.Probe)) {
 	yield(link.Probe{Name: "seq", Value: float64(p.ways[w].seq)})
 }
 
-// needRoot skips a test that cannot make namespaces; in CI it must.
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root: CI must have it")
-		}
-		t.Skip("needs root for namespaces and BPF")
-	}
-}
-
 // uniqueName names labs and pairs of this process.
 func uniqueName() string {
 	return fmt.Sprintf("w%x%x", os.Getpid()&0xffff, rand.N(0xfff))
@@ -202,7 +192,7 @@ func (r *rig) start(t testing.TB) {
 
 func newLab(t testing.TB, o netlab.Options) *netlab.Lab {
 	t.Helper()
-	needRoot(t)
+	need.Root(t)
 	l, err := netlab.New(uniqueName(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -2,13 +2,13 @@ package wire
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"farlink/emulator/ledger"
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 )
 
@@ -37,12 +37,7 @@ func TestPing(t *testing.T) {
 // iperf3 as an independent witness, both ways: it gets through, and what it
 // counts is what the book counts.
 func TestIperf(t *testing.T) {
-	if _, err := exec.LookPath("iperf3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no iperf3 in CI")
-		}
-		t.Skip("needs iperf3")
-	}
+	need.Program(t, "iperf3")
 	r := newRig(t, netlab.Options{}, Config{Doc: (&plain{Delay: link.Millisecond}).doc()})
 	server := exec.Command("iperf3", "-s")
 	if err := r.B.Start(server); err != nil {

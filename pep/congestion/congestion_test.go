@@ -12,20 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 	"farlink/pep/cwnd"
 )
-
-// needsRoot skips where BPF is not allowed; in CI that is a failure.
-func needsRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("needs root")
-	}
-	t.Skip("needs root")
-}
 
 // path, flow and step are the structs of bpf/flow.h.
 type path struct {
@@ -135,7 +124,7 @@ func (p *pair) resync() {
 // the same trace of acknowledgements, losses and round-trip times on two
 // paths, and compares the windows at every step.
 func TestLawsAgainstReference(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	cases := map[string]func(*cwnd.Group) []cwnd.Law{
 		"hybla": func(*cwnd.Group) []cwnd.Law { return []cwnd.Law{cwnd.Hybla{}, cwnd.Hybla{}} },
 		"lia":   func(g *cwnd.Group) []cwnd.Law { return []cwnd.Law{cwnd.LIA{Group: g}, cwnd.LIA{Group: g}} },
@@ -189,7 +178,7 @@ func TestLawsAgainstReference(t *testing.T) {
 // TestSlowStartOfHybla: 50 ms is rho 2, +3 packets per acknowledgement, to
 // the threshold and not beyond.
 func TestSlowStartOfHybla(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	m := newMachine(t, "hybla")
 	f := flow{Cwnd: 10, Ssthresh: 100, SRTT: 50000, MinRTT: 50000}
 	for _, want := range []uint32{13, 16, 19} {
@@ -204,7 +193,7 @@ func TestSlowStartOfHybla(t *testing.T) {
 
 // TestWVegasAgainstReference drives rounds of both.
 func TestWVegasAgainstReference(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	m := newMachine(t, "wvegas")
 	pairs := []*pair{newPair(0, 20, 26*link.Millisecond), newPair(1, 40, 40*link.Millisecond)}
 	v := cwnd.WVegas{
@@ -230,7 +219,7 @@ func TestWVegasAgainstReference(t *testing.T) {
 
 // TestXLayerAgainstReference asks both for the window of a capacity.
 func TestXLayerAgainstReference(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	m := newMachine(t, "xlayer")
 	draw := link.NewDraw(3, "xlayer")
 	for n := range uint64(500) {
@@ -265,7 +254,7 @@ func TestXLayerAgainstReference(t *testing.T) {
 // TestShelf registers every law, uses each on a real socket, and leaves
 // nothing behind.
 func TestShelf(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	feed, err := NewFeed()
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +294,7 @@ func TestShelf(t *testing.T) {
 // TestResumeAgainstReference drives the phases of a flow that resumes, and
 // their reference, over random traces, and compares them at every step.
 func TestResumeAgainstReference(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	m := newMachine(t, "resume")
 	draw := link.NewDraw(5, "resume")
 	var seen [cwnd.Normal + 1]bool

@@ -9,12 +9,13 @@ import (
 	"unsafe"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 )
 
 // TestFeed: what one process tells, another that opened the feed by its path
 // reads, and so does the program; telling allocates nothing.
 func TestFeed(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	path := filepath.Join("/sys/fs/bpf", fmt.Sprintf("farlink-test-%x", rand.Uint64()))
 	writer, err := CreateFeed(path)
 	if err != nil {

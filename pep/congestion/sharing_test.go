@@ -9,12 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"farlink/emulator/link"
+	"farlink/emulator/need"
 )
 
 // TestSharing: a flow with a backlog has a claim on its link's capacity, and
 // none as soon as it has ended.
 func TestSharing(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	feed, err := NewFeed()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func check(t *testing.T, err error) {
 // round of acknowledgements later. Of 8 Mbit/s in frames of 1066 bytes, 20 ms
 // and a quarter more are 23.5 packets; of 16 Mbit/s twice as many.
 func TestFollow(t *testing.T) {
-	needsRoot(t)
+	need.Root(t)
 	feed, err := NewFeed()
 	if err != nil {
 		t.Fatal(err)

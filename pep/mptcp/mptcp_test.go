@@ -16,6 +16,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 	"farlink/emulator/netspace"
 	"farlink/pep/reroute"
@@ -36,15 +37,9 @@ const target = "10.79.0.2:5001"
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root for namespaces")
-	}
-	if _, err := os.Stat("/proc/sys/net/mptcp"); err != nil {
-		t.Skip("this kernel has no MPTCP")
-	}
+	need.Root(t)
+	_, err := os.Stat("/proc/sys/net/mptcp")
+	need.That(t, err == nil, "a kernel with MPTCP")
 	lab, err := netlab.New(fmt.Sprintf("mw%x", rand.Uint32N(1<<24)), netlab.Options{})
 	if err != nil {
 		t.Fatal(err)

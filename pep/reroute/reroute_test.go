@@ -7,12 +7,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
+	"farlink/emulator/need"
 	"farlink/emulator/netlab"
 )
 
@@ -20,12 +20,7 @@ import (
 // nobody is, leads by B.
 func newRig(t *testing.T) *netlab.Lab {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root")
-		}
-		t.Skip("needs root for namespaces")
-	}
+	need.Root(t)
 	l, err := netlab.New(fmt.Sprintf("rr%x", rand.Uint32N(1<<24)), netlab.Options{})
 	if err != nil {
 		t.Fatal(err)

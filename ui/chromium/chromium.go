@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"farlink/emulator/need"
 )
 
 // Browser is a headless Chromium with one page.
@@ -39,10 +41,7 @@ const (
 // Playwright the test is skipped, in CI it fails.
 func Start(t *testing.T, width, height int, flags ...string) *Browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		lacking(t, "no chromium here")
-	}
+	path := need.Program(t, "chromium")
 	dir := install(t)
 	if flags == nil {
 		flags = []string{}

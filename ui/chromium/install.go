@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"farlink/emulator/need"
 )
 
 //go:embed drive.mjs package.json package-lock.json
@@ -59,7 +61,7 @@ func install(t *testing.T) string {
 	c := exec.Command("npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund")
 	c.Dir = aside
 	if out, err := c.CombinedOutput(); err != nil {
-		lacking(t, fmt.Sprintf("npm does not fetch Playwright here: %v: %s", err, out))
+		need.That(t, false, fmt.Sprintf("npm to fetch Playwright: %v: %s", err, out))
 	}
 	if err := os.Rename(aside, dir); err != nil {
 		if _, other := os.Stat(dir); other != nil { // else another test was quicker
@@ -67,13 +69,4 @@ func install(t *testing.T) string {
 		}
 	}
 	return dir
-}
-
-// lacking skips a test for want of something, and fails it in CI.
-func lacking(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal("in CI: " + why)
-	}
-	t.Skip(why)
 }

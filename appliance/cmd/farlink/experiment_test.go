@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/appliance/experiment/shelf"
+	"farlink/emulator/need"
 )
 
 // echoTwice is six short cells.
@@ -22,7 +23,7 @@ const echoTwice = "name = \"echo\"\nprofiles = [\"geo/qirse-t\"]\nrepetitions = 
 // was, and the link left as it was.
 func TestExperimentOverAPI(t *testing.T) {
 	t.Parallel()
-	needRoot(t)
+	need.Root(t)
 	l := labUp(t)
 	box, err := target{api: l.API, token: l.Token}.dial()
 	if err != nil {

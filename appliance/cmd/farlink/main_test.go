@@ -16,6 +16,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/lab"
+	"farlink/emulator/need"
 )
 
 // TestMain lets the test's binary be farlink itself, so that labs run the
@@ -64,21 +65,10 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("not root")
-	}
-	t.Skip("not root")
-}
-
 // labUp makes a lab with a name of its own, and takes it down in the end.
 func labUp(t *testing.T, args ...string) lab.Lab {
 	t.Helper()
-	needRoot(t)
+	need.Root(t)
 	name := fmt.Sprintf("t%x", rand.Uint32())
 	t.Cleanup(func() {
 		if _, err := lab.Find(name); err == nil {

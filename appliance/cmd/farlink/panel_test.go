@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"farlink/appliance/lab"
+	"farlink/emulator/need"
 	"farlink/ui/chromium"
 )
 
@@ -175,13 +176,7 @@ func TestPanelExperiment(t *testing.T) {
 // inTshark has an independent reader look for the pings and their fates.
 func inTshark(t *testing.T, file string) {
 	t.Helper()
-	if _, err := exec.LookPath("tshark"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no tshark in CI")
-		}
-		t.Log("no tshark here: the capture is not read by another")
-		return
-	}
+	need.Program(t, "tshark")
 	out, err := exec.Command("tshark", "-r", file, "-Y", "icmp", "-T", "fields", "-e", "frame.interface_name", "-e", "frame.comment").Output()
 	if err != nil || strings.Count(string(out), "b\tdelivered up") < 8 || strings.Count(string(out), "a\tdelivered down") < 8 {
 		t.Errorf("tshark: %v\n%s", err, out)

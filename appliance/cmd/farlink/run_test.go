@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"farlink/appliance/experiment"
+	"farlink/emulator/need"
 )
 
 const tiny = `name = "tiny"
@@ -60,7 +61,7 @@ func tinyFile(t *testing.T, text string) (file, out string) {
 // measured by --resume, and the lab of the one that was killed goes.
 func TestRunKilled(t *testing.T) {
 	t.Parallel()
-	needRoot(t)
+	need.Root(t)
 	file, out := tinyFile(t, tiny)
 	c := another("run", file, "--out", out)
 	if err := c.Start(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"farlink/appliance"
 	"farlink/appliance/lab"
+	"farlink/emulator/need"
 )
 
 // write writes a file and returns its path.
@@ -28,7 +29,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 func TestServeRefuses(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +160,7 @@ func TestHangupReloads(t *testing.T) {
 }
 
 func TestDoctor(t *testing.T) {
-	needRoot(t)
+	need.Root(t)
 	out := must(t, "doctor")
 	for _, name := range []string{"kernel", "privileges", "AF_XDP sockets", "BPF file system", "locked memory", "real-time priority"} {
 		if !strings.Contains(out, name) {

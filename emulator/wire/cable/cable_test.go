@@ -1,23 +1,19 @@
 package cable
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"github.com/vishvananda/netlink"
+
+	"farlink/emulator/need"
 )
 
 // Frames sent at the near end come out of a kernel bridge between the ports,
 // each with a delay that the kernel's stamps make; and no interface of the
 // measurement is seen from here.
 func TestProbeThroughABridge(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root: CI must have it")
-		}
-		t.Skip("needs root for namespaces")
-	}
+	need.Root(t)
 	err := Do(func(c *Cables) error {
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name = "br"

@@ -2,21 +2,17 @@ package steer
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/cilium/ebpf"
+
+	"farlink/emulator/need"
 )
 
 // loadTrial loads the program without pinning or attaching anything.
 func loadTrial(t *testing.T) *programObjects {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("needs root: CI must have it")
-		}
-		t.Skip("needs root to load BPF programs")
-	}
+	need.Root(t)
 	var o programObjects
 	if err := loadProgramObjects(&o, nil); err != nil {
 		t.Fatal(err)
