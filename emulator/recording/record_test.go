@@ -13,18 +13,8 @@ import (
 	"farlink/emulator/linktest"
 	"farlink/emulator/stage"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
-
-func file(text string) lines.File { return lines.File{Name: "x", Reader: strings.NewReader(text)} }
-
-// refused checks that an error names the file and says what is wanted.
-func refused(t *testing.T, name string, err error, want string) {
-	t.Helper()
-	var e *lines.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: %v, want %q", name, err, want)
-	}
-}
 
 // harsh is a link on which everything happens.
 func harsh() link.Stage {
@@ -89,7 +79,7 @@ func TestRecordReplay(t *testing.T) {
 
 // TestReplayRound: behind its last packet the recording begins anew.
 func TestReplayRound(t *testing.T) {
-	r, err := Read(file(recordHeader + "\n0,5,8,60,delivered,\n1,6,6,60,random,\n"))
+	r, err := Read(linestest.File(recordHeader + "\n0,5,8,60,delivered,\n1,6,6,60,random,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +100,7 @@ func TestReplayRound(t *testing.T) {
 
 // TestReplayHeld: what the recording tells nothing of stays inside.
 func TestReplayHeld(t *testing.T) {
-	r, err := Read(file(recordHeader + "\n1,6,9,60,delivered,ce\n"))
+	r, err := Read(linestest.File(recordHeader + "\n1,6,9,60,delivered,ce\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +137,8 @@ func TestRecordingFaults(t *testing.T) {
 		h + "0,0,0,0,delivered,red\n":     `x:2:19: mark "red"`,
 		h + "99999999,0,0,0,delivered,\n": "seq",
 	} {
-		_, err := Read(file(text))
-		refused(t, text, err, want)
+		_, err := Read(linestest.File(text))
+		linestest.Refused(t, text, err, want)
 	}
 }
 
@@ -169,9 +159,9 @@ func TestRecorderFault(t *testing.T) {
 func FuzzRecording(f *testing.F) {
 	f.Add(recordHeader + "\n0,5,8,60,delivered,ce+duplicate\n0,5,9,60,random,\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := Read(file(text))
+		r, err := Read(linestest.File(text))
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		s, log := NewReplay(r), &linktest.Log{}

@@ -9,6 +9,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 
 // TestCellReplayVectors are CR-1 to CR-3 of the link sheet.
 func TestCellReplayVectors(t *testing.T) {
-	w, err := CellReplay(file(heavyFile), file(trainsFile), lines.File{})
+	w, err := CellReplay(linestest.File(heavyFile), linestest.File(trainsFile), lines.File{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +32,8 @@ func TestCellReplayVectors(t *testing.T) {
 			t.Errorf("came at %d, left at %v, want %d", at, got, want)
 		}
 	}
-	_, err = CellReplay(file(heavyFile), file("0 20 0\n100 40 0\n"), lines.File{})
-	refused(t, "CR-3", err, "x:2:9: 2 lines, want three or more")
+	_, err = CellReplay(linestest.File(heavyFile), linestest.File("0 20 0\n100 40 0\n"), lines.File{})
+	linestest.Refused(t, "CR-3", err, "x:2:9: 2 lines, want three or more")
 }
 
 func TestCellReplayFaults(t *testing.T) {
@@ -51,16 +52,16 @@ func TestCellReplayFaults(t *testing.T) {
 	} {
 		sizes := lines.File{}
 		if c.sizes != "" {
-			sizes = file(c.sizes)
+			sizes = linestest.File(c.sizes)
 		}
-		_, err := CellReplay(file(c.heavy), file(c.light), sizes)
-		refused(t, c.light+c.sizes, err, c.want)
+		_, err := CellReplay(linestest.File(c.heavy), linestest.File(c.light), sizes)
+		linestest.Refused(t, c.light+c.sizes, err, c.want)
 	}
 }
 
 func TestCellReplayRoundTrip(t *testing.T) {
 	const offsets = "100 0\n200 1.5\n300 2\n"
-	w, err := CellReplay(file(heavyFile), file(trainsFile), file(offsets))
+	w, err := CellReplay(linestest.File(heavyFile), linestest.File(trainsFile), linestest.File(offsets))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,16 +75,16 @@ func TestCellReplayRoundTrip(t *testing.T) {
 	if heavy.String() != heavyFile || light.String() != trainsFile || sizes.String() != offsets {
 		t.Errorf("%q %q %q", heavy.String(), light.String(), sizes.String())
 	}
-	refused(t, "no trains", WriteCellReplay(&heavy, &light, &sizes, Way{}), "want trains")
+	linestest.Refused(t, "no trains", WriteCellReplay(&heavy, &light, &sizes, Way{}), "want trains")
 }
 
 func FuzzCellReplay(f *testing.F) {
 	f.Add(heavyFile, trainsFile, "100 0\n")
 	f.Add("1", "0 1\n0 1\n1 1", "")
 	f.Fuzz(func(t *testing.T, heavy, light, sizes string) {
-		w, err := CellReplay(file(heavy), file(light), file(sizes))
+		w, err := CellReplay(linestest.File(heavy), linestest.File(light), linestest.File(sizes))
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		w.Train.Check(func(path, got, want string) { t.Errorf("%s: got %s, want %s", path, got, want) })

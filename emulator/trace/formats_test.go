@@ -10,11 +10,12 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
 
 func TestOpenSAND(t *testing.T) {
 	for _, text := range []string{"0 250\n10 251.5\n", "0,250\n10,251.5\n", "# x\n\n0, 250\n 10  251.5\n"} {
-		w, err := OpenSANDDelay(file(text))
+		w, err := OpenSANDDelay(linestest.File(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +25,7 @@ func TestOpenSAND(t *testing.T) {
 			t.Errorf("%q: %+v", text, w.Trace)
 		}
 	}
-	a, err := OpenSANDAttenuation(file("0 0.5\n60 12\n"))
+	a, err := OpenSANDAttenuation(linestest.File("0 0.5\n60 12\n"))
 	if err != nil || !reflect.DeepEqual(a, []Attenuation{{0, 0.5}, {60 * link.Second, 12}}) {
 		t.Errorf("%v %v", a, err)
 	}
@@ -37,8 +38,8 @@ func TestOpenSAND(t *testing.T) {
 		"1 -2":       `x:1:3: delay "-2"`,
 		"1 99999999": "delay",
 	} {
-		_, err := OpenSANDDelay(file(text))
-		refused(t, text, err, want)
+		_, err := OpenSANDDelay(linestest.File(text))
+		linestest.Refused(t, text, err, want)
 	}
 }
 
@@ -48,7 +49,7 @@ const atcFile = `{"name": "3G - Average", "content": {
 
 // TestATC: 780/330 kbit/s and 100 ms each way, as the link sheet says.
 func TestATC(t *testing.T) {
-	c, err := ATC(file(atcFile))
+	c, err := ATC(linestest.File(atcFile))
 	if err != nil || len(c.Notes) != 0 {
 		t.Fatal(err, c)
 	}
@@ -57,7 +58,7 @@ func TestATC(t *testing.T) {
 	if *down.Rate != 780_000 || *up.Rate != 330_000 || *down.Delay != 100*link.Millisecond || *down.Loss != 0.02 || *up.Loss != 0 {
 		t.Errorf("%+v %+v", down, up)
 	}
-	c, err = ATC(file(`{"down":{"delay":{"jitter":3}},"up":{"rate":0}}`))
+	c, err = ATC(linestest.File(`{"down":{"delay":{"jitter":3}},"up":{"rate":0}}`))
 	if err != nil || len(c.Notes) != 1 || c.Down.Trace.Steps[0].Rate != nil {
 		t.Errorf("%v %+v", err, c)
 	}
@@ -71,17 +72,17 @@ func TestATC(t *testing.T) {
 		strings.Repeat(" ", atcMost+1):                 "x:1:1048577: more than 1048576 bytes",
 		"{\"name\": {\"down\": 1}, \"content\": {\"up\": {},\n \"Down\": {\"delay\": {\"jitter\": 2,\n  \"delay\" : -3}}}}": "x:3:13: down.delay.delay -3",
 	} {
-		_, err := ATC(file(text))
-		refused(t, text[:min(len(text), 40)], err, want)
+		_, err := ATC(linestest.File(text))
+		linestest.Refused(t, text[:min(len(text), 40)], err, want)
 	}
 }
 
 func FuzzATC(f *testing.F) {
 	f.Add(atcFile)
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := ATC(file(text))
+		c, err := ATC(linestest.File(text))
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		check(t, c.Down)
@@ -92,9 +93,9 @@ func FuzzATC(f *testing.F) {
 func FuzzOpenSAND(f *testing.F) {
 	f.Add("0 250\n10,251.5\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := OpenSANDDelay(file(text))
+		w, err := OpenSANDDelay(linestest.File(text))
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		check(t, w)
@@ -140,14 +141,14 @@ func TestCaptureFaults(t *testing.T) {
 		f    lines.File
 		want string
 	}{
-		{file("hello"), "x: capture: byte 0: magic"},
+		{linestest.File("hello"), "x: capture: byte 0: magic"},
 		{capture(t), "less than 1500 bytes"},
 		{capture(t, [2]int{0, 1500}), "all packets within a millisecond"},
 		{capture(t, [2]int{5, 1500}, [2]int{4, 1500}), "packet 1: left before what left before it"},
 		{capture(t, [2]int{0, 1500}, [2]int{400 * 24 * 3600 * 1000, 1500}), "more than a year"},
 	} {
 		_, err := Capture(c.f, "")
-		refused(t, c.want, err, c.want)
+		linestest.Refused(t, c.want, err, c.want)
 	}
 }
 
@@ -156,7 +157,7 @@ func FuzzCapture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w, err := Capture(lines.File{Name: "x", Reader: bytes.NewReader(b)}, "")
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		w.Delivery.Check(func(path, got, want string) { t.Errorf("%s: got %s, want %s", path, got, want) })
@@ -166,9 +167,9 @@ func FuzzCapture(f *testing.F) {
 // TestBounded: a file of endless steps is refused, not read.
 func TestBounded(t *testing.T) {
 	_, _, err := TheaterQ(lines.File{Name: "x", Reader: &endless{"1,1,1,1,1\n"}}, "hold")
-	refused(t, "steps", err, "x:1048577:1: more than 1048576 lines")
-	_, err = CellReplay(file(heavyFile), lines.File{Name: "x", Reader: &endless{"1 1 0 " + strings.Repeat("7 ", 1000) + "\n"}}, lines.File{})
-	refused(t, "offsets", err, "more than 1048576 numbers")
+	linestest.Refused(t, "steps", err, "x:1048577:1: more than 1048576 lines")
+	_, err = CellReplay(linestest.File(heavyFile), lines.File{Name: "x", Reader: &endless{"1 1 0 " + strings.Repeat("7 ", 1000) + "\n"}}, lines.File{})
+	linestest.Refused(t, "offsets", err, "more than 1048576 numbers")
 }
 
 // endless repeats a line for ever.

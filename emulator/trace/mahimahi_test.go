@@ -2,7 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,18 +11,8 @@ import (
 	"farlink/emulator/linktest"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
-
-func file(text string) lines.File { return lines.File{Name: "x", Reader: strings.NewReader(text)} }
-
-// refused checks that an error is of this package and says what is wanted.
-func refused(t *testing.T, name string, err error, want string) {
-	t.Helper()
-	var e *lines.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: %v, want %q", name, err, want)
-	}
-}
 
 // leave returns when packets leave, in milliseconds; each is given as when it
 // comes, in milliseconds, and how many bytes of IP it has.
@@ -42,7 +31,7 @@ func leave(s link.Stage, packets ...[2]int) []int {
 
 func delivery(t *testing.T, text string) *opportunity.Delivery {
 	t.Helper()
-	w, err := Mahimahi(file(text))
+	w, err := Mahimahi(linestest.File(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +40,7 @@ func delivery(t *testing.T, text string) *opportunity.Delivery {
 
 // TestMahimahiVectors are MM-1 to MM-5 of the link sheet.
 func TestMahimahiVectors(t *testing.T) {
-	w, err := Mahimahi(file("1\n"))
+	w, err := Mahimahi(linestest.File("1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +52,7 @@ func TestMahimahiVectors(t *testing.T) {
 		t.Errorf("MM-1: left at %v", got)
 	}
 	// MM-2: four opportunities in 10 ms are 4.8 Mbit/s.
-	w, err = Mahimahi(file("0\n0\n5\n10\n"))
+	w, err = Mahimahi(linestest.File("0\n0\n5\n10\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +68,8 @@ func TestMahimahiVectors(t *testing.T) {
 	if got := leave(delivery(t, "1\n2"), [2]int{0, 100}, [2]int{0, 1500}); !reflect.DeepEqual(got, []int{1, 2}) {
 		t.Errorf("MM-4: left at %v, want 1, 2", got)
 	}
-	_, err = Mahimahi(file("5\n3\n"))
-	refused(t, "MM-5", err, "x:2:1: 3 after 5: not monotonic")
+	_, err = Mahimahi(linestest.File("5\n3\n"))
+	linestest.Refused(t, "MM-5", err, "x:2:1: 3 after 5: not monotonic")
 }
 
 func TestMahimahiFaults(t *testing.T) {
@@ -95,10 +84,10 @@ func TestMahimahiFaults(t *testing.T) {
 		"99999999999999999": "want a whole number from 0 to 31622400000",
 		"1\n" + strings.Repeat("9", lines.Longest+1): "x:2:1: line of more than 65536 bytes",
 	} {
-		_, err := Mahimahi(file(text))
-		refused(t, text[:min(len(text), 9)], err, want)
+		_, err := Mahimahi(linestest.File(text))
+		linestest.Refused(t, text[:min(len(text), 9)], err, want)
 	}
-	if _, err := Mahimahi(file("\uFEFF1\r\n2\r\n")); err != nil {
+	if _, err := Mahimahi(linestest.File("\uFEFF1\r\n2\r\n")); err != nil {
 		t.Errorf("a file from Windows: %v", err)
 	}
 }
@@ -122,7 +111,7 @@ func TestWriteMahimahi(t *testing.T) {
 	}
 	// What was read is written as it was.
 	text := "0\n0\n5\n10\n"
-	w, err := Mahimahi(file(text))
+	w, err := Mahimahi(linestest.File(text))
 	out.Reset()
 	if err == nil {
 		err = WriteMahimahi(&out, w, 0)
@@ -160,7 +149,7 @@ func TestWriteMahimahiRefused(t *testing.T) {
 		{steps(course.Step{Rate: of(link.Rate(100))}), "bytes for one opportunity"},
 		{steps(course.Step{Rate: of(link.Rate(400e9))}), "less than 8388608 opportunities"},
 	} {
-		refused(t, c.want, WriteMahimahi(&bytes.Buffer{}, c.w, 10*link.Second), c.want)
+		linestest.Refused(t, c.want, WriteMahimahi(&bytes.Buffer{}, c.w, 10*link.Second), c.want)
 	}
 }
 
@@ -169,9 +158,9 @@ func FuzzMahimahi(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := Mahimahi(file(text))
+		w, err := Mahimahi(linestest.File(text))
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		w.Delivery.Check(func(path, got, want string) { t.Errorf("%s: got %s, want %s", path, got, want) })

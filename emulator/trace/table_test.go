@@ -9,6 +9,7 @@ import (
 	"farlink/emulator/link"
 	"farlink/emulator/opportunity"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
 
 const tableFile = `# a pass
@@ -19,7 +20,7 @@ t_s,down_bps,down_delay_s,down_loss,up_bps,up_delay_s,up_loss
 `
 
 func TestTable(t *testing.T) {
-	c, err := Table(file(tableFile), "loop")
+	c, err := Table(linestest.File(tableFile), "loop")
 	if err != nil || len(c.Notes) != 0 {
 		t.Fatal(err, c)
 	}
@@ -37,13 +38,13 @@ func TestTable(t *testing.T) {
 		t.Errorf("down %+v\nup %+v", c.Down.Trace, c.Up.Trace)
 	}
 	// Held, the last row is a step like the others.
-	if c, err = Table(file(tableFile), "hold"); err != nil || len(c.Down.Trace.Steps) != 3 || c.Down.Trace.Period != 0 {
+	if c, err = Table(linestest.File(tableFile), "hold"); err != nil || len(c.Down.Trace.Steps) != 3 || c.Down.Trace.Period != 0 {
 		t.Errorf("%v %+v", err, c)
 	}
 }
 
 func TestTableColumns(t *testing.T) {
-	c, err := Table(file("t_s,event,down_jitter_s,ber,down_queue_bytes,up_queue_bytes\n0,,0.1,1e-6,3000,1\n1,outage,0.1,0,3000,2\n"), "")
+	c, err := Table(linestest.File("t_s,event,down_jitter_s,ber,down_queue_bytes,up_queue_bytes\n0,,0.1,1e-6,3000,1\n1,outage,0.1,0,3000,2\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestTableColumns(t *testing.T) {
 	if !reflect.DeepEqual(c.Notes, want) {
 		t.Errorf("notes %q", c.Notes)
 	}
-	if c, err = Table(file("t_s,down_queue_bytes\n0,3000\n"), ""); err != nil || c.Down.Limit.Bytes != 3000 {
+	if c, err = Table(linestest.File("t_s,down_queue_bytes\n0,3000\n"), ""); err != nil || c.Down.Limit.Bytes != 3000 {
 		t.Errorf("%v %+v", err, c)
 	}
 }
@@ -75,15 +76,15 @@ func TestTableFaults(t *testing.T) {
 		"t_s,ber\n0,x\n":             "ber",
 		"t_s,ber\n0\n":               "x:2:1: 1 fields, want 2",
 	} {
-		_, err := Table(file(text), "")
-		refused(t, text, err, want)
+		_, err := Table(linestest.File(text), "")
+		linestest.Refused(t, text, err, want)
 	}
-	_, err := Table(file("t_s\n1\n"), "loop")
-	refused(t, "one row", err, "one row, want two or more")
+	_, err := Table(linestest.File("t_s\n1\n"), "loop")
+	linestest.Refused(t, "one row", err, "one row, want two or more")
 }
 
 func TestWriteTable(t *testing.T) {
-	c, err := Table(file(tableFile), "loop")
+	c, err := Table(linestest.File(tableFile), "loop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestWriteTable(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, c) {
 		t.Errorf("%v: %+v", err, again)
 	}
-	refused(t, "opportunities", WriteTable(&out, &Course{Down: Way{Delivery: &opportunity.DeliveryConfig{}}}), "want steps")
+	linestest.Refused(t, "opportunities", WriteTable(&out, &Course{Down: Way{Delivery: &opportunity.DeliveryConfig{}}}), "want steps")
 }
 
 func FuzzTable(f *testing.F) {
@@ -106,9 +107,9 @@ func FuzzTable(f *testing.F) {
 		if loop {
 			end = "loop"
 		}
-		c, err := Table(file(text), end)
+		c, err := Table(linestest.File(text), end)
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		check(t, c.Down)

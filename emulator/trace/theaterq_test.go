@@ -9,6 +9,7 @@ import (
 	"farlink/emulator/course"
 	"farlink/emulator/link"
 	"farlink/emulator/trace/lines"
+	"farlink/emulator/trace/lines/linestest"
 )
 
 // check fails on any problem of a course.
@@ -21,7 +22,7 @@ func check(t *testing.T, w Way) {
 
 // TestTheaterQVectors are TQ-1 and TQ-2 of the link sheet.
 func TestTheaterQVectors(t *testing.T) {
-	w, notes, err := TheaterQ(file("1000000,250000000,8000000,4294967,500\n"), "loop")
+	w, notes, err := TheaterQ(linestest.File("1000000,250000000,8000000,4294967,500\n"), "loop")
 	if err != nil || len(notes) != 0 {
 		t.Fatal(err, notes)
 	}
@@ -30,12 +31,12 @@ func TestTheaterQVectors(t *testing.T) {
 	if w.Trace.Period != link.Second || *s.Delay != 250*link.Millisecond || *s.Rate != 8*link.MegabitPerSecond || math.Abs(*s.Loss-0.001) > 1e-9 || w.Limit.Packets != 500 {
 		t.Errorf("TQ-1: %+v %v %v %v, limit %v", w.Trace, *s.Delay, *s.Rate, *s.Loss, w.Limit)
 	}
-	_, _, err = TheaterQ(file("0,1,1,1,1\n"), "hold")
-	refused(t, "TQ-2", err, "x:1:1: keep 0, want 1 us or more")
+	_, _, err = TheaterQ(linestest.File("0,1,1,1,1\n"), "hold")
+	linestest.Refused(t, "TQ-2", err, "x:1:1: keep 0, want 1 us or more")
 }
 
 func TestTheaterQ(t *testing.T) {
-	w, notes, err := TheaterQ(file("KEEP,LATENCY,…\n# comment\n1000,0,-1,0,10\n2000,5,0,4294967295,10\n500,7,64000,0,20\n"), "hold")
+	w, notes, err := TheaterQ(linestest.File("KEEP,LATENCY,…\n# comment\n1000,0,-1,0,10\n2000,5,0,4294967295,10\n500,7,64000,0,20\n"), "hold")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestTheaterQ(t *testing.T) {
 }
 
 func TestTheaterQExtended(t *testing.T) {
-	w, notes, err := TheaterQ(file("1000,9,3,64000,0,10,5,0,1\n1000,9,3,64000,0,10,5,0,1,2\n"), "clear")
+	w, notes, err := TheaterQ(linestest.File("1000,9,3,64000,0,10,5,0,1\n1000,9,3,64000,0,10,5,0,1,2\n"), "clear")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,14 +82,14 @@ func TestTheaterQFaults(t *testing.T) {
 		"99999999999999,2,3,4,5":            "keep",
 		"31622400000000,2,3,4,5\n9,2,3,4,5": "longer than a year",
 	} {
-		_, _, err := TheaterQ(file(text), "")
-		refused(t, text, err, want)
+		_, _, err := TheaterQ(linestest.File(text), "")
+		linestest.Refused(t, text, err, want)
 	}
 }
 
 func TestWriteTheaterQ(t *testing.T) {
 	const text = "# KEEP_us,LATENCY_ns,RATE_bit/s,LOSS,LIMIT\n1000,0,-1,0,10\n2000,5,0,4294967295,10\n500,7,64000,4294967,10\n"
-	w, _, err := TheaterQ(file(text), "loop")
+	w, _, err := TheaterQ(linestest.File(text), "loop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestWriteTheaterQ(t *testing.T) {
 	if err := WriteTheaterQ(&out, w, fixed, link.Second); err != nil || !bytes.HasSuffix(out.Bytes(), []byte("\n1000000,3,9,4294967295,4294967295\n")) {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	refused(t, "no steps", WriteTheaterQ(&out, Way{}, fixed, 1), "want steps")
+	linestest.Refused(t, "no steps", WriteTheaterQ(&out, Way{}, fixed, 1), "want steps")
 }
 
 func FuzzTheaterQ(f *testing.F) {
@@ -113,9 +114,9 @@ func FuzzTheaterQ(f *testing.F) {
 		if end != "hold" && end != "loop" && end != "clear" {
 			end = ""
 		}
-		w, _, err := TheaterQ(file(text), end)
+		w, _, err := TheaterQ(linestest.File(text), end)
 		if err != nil {
-			refused(t, "fuzz", err, "x")
+			linestest.Refused(t, "fuzz", err, "x")
 			return
 		}
 		check(t, w)
