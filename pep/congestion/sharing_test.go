@@ -15,15 +15,7 @@ import (
 // TestSharing: a flow with a backlog has a claim on its link's capacity, and
 // none as soon as it has ended.
 func TestSharing(t *testing.T) {
-	need.Root(t)
-	feed, err := NewFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer feed.Close()
-	s := Open(feed)
-	defer s.Close()
-	s.Load("xlayer")
+	feed, s := shelved(t)
 	feed.Tell(5, link.Up, monotonic(t), math.MaxInt64, link.Capacity{Rate: 8 * link.MegabitPerSecond, NextRate: 8 * link.MegabitPerSecond, RTT: 100 * link.Millisecond})
 	const epoch = 1 << 28                                 // EPOCH_SHIFT
 	time.Sleep(time.Duration(epoch - monotonic(t)%epoch)) // all in one
@@ -34,6 +26,19 @@ func TestSharing(t *testing.T) {
 	counted(t, column, 1)
 	abandon(t, second)
 	counted(t, column, 0)
+}
+
+// shelved is a shelf with xlayer on it, and its feed.
+func shelved(t *testing.T) (*Feed, *Shelf) {
+	t.Helper()
+	need.Root(t)
+	feed, err := NewFeed()
+	check(t, err)
+	t.Cleanup(func() { feed.Close() })
+	s := Open(feed)
+	t.Cleanup(func() { s.Close() })
+	s.Load("xlayer")
+	return feed, s
 }
 
 func monotonic(t *testing.T) int64 {
@@ -106,15 +111,7 @@ func check(t *testing.T, err error) {
 // round of acknowledgements later. Of 8 Mbit/s in frames of 1066 bytes, 20 ms
 // and a quarter more are 23.5 packets; of 16 Mbit/s twice as many.
 func TestFollow(t *testing.T) {
-	need.Root(t)
-	feed, err := NewFeed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer feed.Close()
-	s := Open(feed)
-	defer s.Close()
-	s.Load("xlayer")
+	feed, s := shelved(t)
 	grant := func(r link.Rate) {
 		feed.Tell(5, link.Up, monotonic(t), math.MaxInt64, link.Capacity{Rate: r, NextRate: r})
 	}
