@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"farlink/appliance/output"
 	"farlink/profiles/draft"
 )
 
@@ -54,7 +55,7 @@ a kind and without any answer, nothing is written.`,
 			if out == "" {
 				return write(c.OutOrStdout())
 			}
-			return newFile(out, write)
+			return output.Create(out, write)
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "file to write; it must not exist yet")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"farlink/appliance/output"
 	"farlink/emulator/link"
 	"farlink/emulator/plot"
 	"farlink/emulator/plot/raster"
@@ -108,7 +109,7 @@ func contains(list []string, s string) bool {
 }
 
 func (d *drawing) run(c *cobra.Command, args []string) error {
-	if err := apart([]string{d.out}, append(args, d.simulation.source.profile)); err != nil {
+	if err := output.Apart([]string{d.out}, append(args, d.simulation.source.profile)); err != nil {
 		return err
 	}
 	f := plot.Figure{Title: d.title, Width: d.width}
@@ -133,7 +134,7 @@ func (d *drawing) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return toFile(c.OutOrStdout(), d.out, func(w io.Writer) error {
+	return output.Write(c.OutOrStdout(), d.out, func(w io.Writer) error {
 		_, err := w.Write(picture)
 		return err
 	})

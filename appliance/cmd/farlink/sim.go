@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"farlink/appliance/output"
 	"farlink/emulator"
 	"farlink/emulator/link"
 	"farlink/emulator/pcap"
@@ -108,7 +109,7 @@ func (s *simulation) run(c *cobra.Command) error {
 	if s.in != "" {
 		return tape{in: s.in, out: s.out, way: s.way.way, device: s.device, json: s.json}.play(c, &s.source)
 	}
-	if err := apart([]string{s.series}, []string{s.source.profile}); err != nil {
+	if err := output.Apart([]string{s.series}, []string{s.source.profile}); err != nil {
 		return err
 	}
 	profile, err := s.source.load(c.InOrStdin())
@@ -140,7 +141,7 @@ func (s *simulation) senderRun(c *cobra.Command, profile *profiles.Profile) erro
 		return err
 	}
 	if s.series != "" {
-		err := toFile(c.OutOrStdout(), s.series, func(w io.Writer) error { return json.NewEncoder(w).Encode(result.Series) })
+		err := output.Write(c.OutOrStdout(), s.series, func(w io.Writer) error { return json.NewEncoder(w).Encode(result.Series) })
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ type tape struct {
 
 // play puts the capture through the source's link, or the recorded channel.
 func (t tape) play(c *cobra.Command, s *source) error {
-	if err := apart([]string{t.out, t.record}, []string{t.in, t.channel, s.profile}); err != nil {
+	if err := output.Apart([]string{t.out, t.record}, []string{t.in, t.channel, s.profile}); err != nil {
 		return err
 	}
 	r, err := t.link(c.InOrStdin(), s)
@@ -212,7 +213,7 @@ func (t tape) play(c *cobra.Command, s *source) error {
 	if t.record == "" {
 		return t.run(c, r)
 	}
-	return toFile(c.OutOrStdout(), t.record, func(w io.Writer) error {
+	return output.Write(c.OutOrStdout(), t.record, func(w io.Writer) error {
 		recorder := recording.NewRecorder(w)
 		r.Meet = func(_ link.Way, arrived link.Time, f link.Fate) { recorder.Meet(arrived, f) }
 		return errors.Join(t.run(c, r), recorder.Flush())
@@ -266,7 +267,7 @@ func (t tape) run(c *cobra.Command, r sim.Replay) error {
 		source = f
 	}
 	var sum *sim.Summary
-	err := toFile(c.OutOrStdout(), t.out, func(w io.Writer) (err error) {
+	err := output.Write(c.OutOrStdout(), t.out, func(w io.Writer) (err error) {
 		sum, err = r.Run(source, w)
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"farlink/appliance/output"
 	"farlink/emulator/recording"
 	"farlink/emulator/trace/lines"
 )
@@ -46,7 +47,7 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 			if (of == "") == (len(args) == 0) {
 				return errors.New("want either a capture or --run")
 			}
-			if err := apart([]string{out, came}, args); err != nil {
+			if err := output.Apart([]string{out, came}, args); err != nil {
 				return err
 			}
 			f, err := taped(c.Context(), box, of, args)
@@ -79,10 +80,10 @@ run was begun with one: PUT /api/v1/runs/ID with {"record": "2GB"}.`,
 
 // writeTape writes the recording, and the packets as they came where asked.
 func writeTape(stdout io.Writer, tape *recording.Tape, out, came string) error {
-	if err := toFile(stdout, out, tape.Record); err != nil || came == "" {
+	if err := output.Write(stdout, out, tape.Record); err != nil || came == "" {
 		return err
 	}
-	return toFile(stdout, came, tape.Arrivals)
+	return output.Write(stdout, came, tape.Arrivals)
 }
 
 // taped opens a capture, or the channel of a run.

@@ -1,4 +1,6 @@
-package main
+// Package output is the files that commands write for people: whole at
+// success, the older ones at a fault, and never one that is read.
+package output
 
 import (
 	"bufio"
@@ -17,12 +19,12 @@ import (
 // outputBuffer holds what is written before the system is asked: 256 kB.
 const outputBuffer = 256 << 10
 
-// toFile has write fill a file, or standard output for "-". All commands that
+// Write has write fill a file, or standard output for "-". All commands that
 // write a file of the user's do it so: what is written stands beside the file
 // under another name and takes its place at success, so that a fault leaves
 // the older one as it was. What is there and no regular file (a pipe, a
 // device) is written into.
-func toFile(stdout io.Writer, name string, write func(io.Writer) error) error {
+func Write(stdout io.Writer, name string, write func(io.Writer) error) error {
 	if name == "-" {
 		return buffered(stdout, write)
 	}
@@ -42,13 +44,13 @@ func toFile(stdout io.Writer, name string, write func(io.Writer) error) error {
 	return replace(name, nil, write)
 }
 
-// newFile is toFile for a file that must not be there yet.
-func newFile(name string, write func(io.Writer) error) error {
+// Create is Write for a file that must not be there yet.
+func Create(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), toFile(nil, name, write)); err != nil {
+	if err := errors.Join(f.Close(), Write(nil, name, write)); err != nil {
 		return errors.Join(err, os.Remove(name))
 	}
 	return nil
@@ -131,12 +133,13 @@ func removeOnSignal(name string) (off func()) {
 	go func() {
 		select {
 		case <-done:
-		case <-signals:
+		case s := <-signals:
 			unfinished.Lock() // for good: nobody else ends the program before all are gone
 			for name := range unfinished.names {
 				os.Remove(name)
 			}
-			os.Exit(failed)
+			signal.Reset(s)
+			syscall.Kill(os.Getpid(), s.(syscall.Signal)) // as if nobody had caught it
 		}
 	}()
 	return func() {
@@ -148,9 +151,9 @@ func removeOnSignal(name string) (off func()) {
 	}
 }
 
-// apart refuses to write a file that is read, by whatever name, or one file
+// Apart refuses to write a file that is read, by whatever name, or one file
 // twice. Inputs that are no files ("-", a profile's name) stand in no one's way.
-func apart(outputs, inputs []string) error {
+func Apart(outputs, inputs []string) error {
 	for i, out := range outputs {
 		for _, in := range inputs {
 			if sameFile(out, in) {
